@@ -71,7 +71,9 @@ struct EntryHeader {
   std::uint64_t total_tokens = 0;  // the token clock, this entry included
   std::vector<BlockUpdate> blocks;  // one per block of the shard, or none when P is unchanged
 
+  // REQUIRES: finite scalars. What decode() would refuse must never be committed.
   Bytes encode() const;
+  // Errors: kMalformed, kUnsupported (format or codec).
   static Result<EntryHeader> decode(ByteView bytes);
   bool operator==(const EntryHeader&) const = default;
 };

@@ -16,13 +16,17 @@ inline constexpr std::uint32_t kDefaultBlockParameters = 1U << 18;
 inline constexpr std::uint32_t kMaxTensors = 1U << 20;
 inline constexpr std::uint64_t kMaxParameters = 1ULL << 40;
 inline constexpr std::uint32_t kMaxShards = 4096;
+inline constexpr std::uint32_t kMaxBlockParameters = 1U << 24;  // an encoded block stays far below 4 GiB
+inline constexpr std::uint32_t kMaxBlocks = 1U << 22;
+inline constexpr std::uint32_t kMaxTensorNameBytes = 1024;
+inline constexpr std::uint32_t kMaxRank = 16;
 
 struct ManifestTensor {
   std::string name;
   std::vector<std::int64_t> shape;  // row-major; every dimension > 0
   bool exact = false;               // codec class: true keeps it away from lossy codecs
   bool operator==(const ManifestTensor&) const = default;
-  std::uint64_t count() const;      // product of shape
+  std::uint64_t count() const;      // product of shape; REQUIRES: Manifest::validate()
 };
 
 struct Manifest {
@@ -32,8 +36,9 @@ struct Manifest {
   bool operator==(const Manifest&) const = default;
 
   Bytes encode() const;
-  // Rejects empty models, duplicate names, overflowing shapes, more shards than blocks. Errors: kMalformed, kInvalid.
+  // Includes validate(). Errors: kMalformed, kUnsupported (format), kInvalid.
   static Result<Manifest> decode(ByteView bytes);
+  // Rejects empty models, duplicate names, overflowing shapes, more shards than blocks. Errors: kInvalid.
   Result<void> validate() const;
   Hash hash() const;
   // "tensor 'x' has shape [2,3] here and [3,2] in the run": the first difference, or "" when equal.

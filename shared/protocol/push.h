@@ -43,7 +43,9 @@ struct PushHeader {
   CodecSpec codec;           // of every block; exact blocks are fp32
 
   Bytes encode() const;
+  // Rejects unknown kinds and codecs, and scalars that are negative or not finite. Errors: kMalformed, kUnsupported.
   static Result<PushHeader> decode(ByteView bytes);
+  bool operator==(const PushHeader&) const = default;
 };
 
 // A push as its contribution remembers it, in summation order.
@@ -82,7 +84,9 @@ struct ContributionHeader {
   // Sums over the applied members.
   double weight() const;
   std::uint64_t tokens() const;
+  // REQUIRES: finite scalars. What decode() would refuse must never reach the outbox.
   Bytes encode() const;
+  // Errors: kMalformed, kUnsupported (format or codec).
   static Result<ContributionHeader> decode(ByteView bytes);
   bool operator==(const ContributionHeader&) const = default;
 };
@@ -95,6 +99,6 @@ struct Contribution {
 void put(ByteWriter& out, const PushId& id);
 void get(ByteReader& in, PushId& id);
 void put(ByteWriter& out, const Member& member);
-bool get(ByteReader& in, Member& member);  // false: not a member of its enums
+bool get(ByteReader& in, Member& member);  // false: too short, unknown verdict, or a negative or non-finite scalar
 
 }  // namespace godwit
