@@ -1,6 +1,6 @@
-// Kernels: free functions on spans, elementwise fp32 with explicitly rounded multiply and add, so that the
-// same input gives the same bits everywhere. Spans of one call have equal length (asserted) and do not
-// overlap unless they are the same span.
+// Kernels: free functions on spans, elementwise fp32 with explicitly rounded multiply and add, so
+// that the same input gives the same bits everywhere. Spans of one call have equal length
+// (asserted) and do not overlap unless they are the same span.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,17 @@ double sum_of_squares(std::span<const float> values);
 bool all_finite(std::span<const float> values);
 
 // Outer SGD: g = sum*inverse_weight; next = base - rate*g.
-void sgd_step(std::span<float> next, std::span<const float> base, std::span<const float> sum, float inverse_weight,
-              float learning_rate);
+void sgd_step(std::span<float> next, std::span<const float> base, std::span<const float> sum,
+              float inverse_weight, float learning_rate);
 // Nesterov as in DiLoCo (arXiv 2311.08105): g = sum*inverse_weight; v = momentum*v + g;
 // next = base - rate*(g + momentum*v).
 void nesterov_step(std::span<float> next, std::span<float> velocity, std::span<const float> base,
-                   std::span<const float> sum, float inverse_weight, float learning_rate, float momentum);
+                   std::span<const float> sum, float inverse_weight, float learning_rate,
+                   float momentum);
 
-// Hash of a block: sum over positions of mix(position, bits) modulo 2^64. Order-free, so GPU and CPU agree,
-// and incremental: hash(new) = hash(old) + block_hash_change(...). The empty block hashes to 0, but zeros do not.
+// Hash of a block: sum over positions of mix(position, bits) modulo 2^64. Order-free, so GPU and
+// CPU agree, and incremental: hash(new) = hash(old) + block_hash_change(...). The empty block
+// hashes to 0, but zeros do not.
 Hash block_hash(std::span<const float> values);
 // The change of block_hash when `before` becomes `after`.
 std::uint64_t block_hash_change(std::span<const float> before, std::span<const float> after);

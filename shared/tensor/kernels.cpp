@@ -1,0 +1,99 @@
+// Scalar reference of every kernel: what a vectorised or GPU version must match bit for bit. Plain
+// loops without branches, calls or reassociation, so that a compiler may vectorise them and change
+// nothing. The build sets -ffp-contract=off: each multiply and each add rounds on its own.
+#include "shared/tensor/kernels.h"
+
+#include <bit>
+#include <cstddef>
+
+#include "shared/base/check.h"
+
+namespace godwit::kernels {
+namespace {
+
+// The finaliser of SplitMix64 over (position, bits). It is a bijection: two blocks that differ in
+// one word never hash alike. The offset keeps a zero at position 0 from mixing to 0.
+constexpr std::uint64_t mix(std::uint64_t position, float value) {
+  std::uint64_t x = (position << 32 | std::bit_cast<std::uint32_t>(value)) + 0x9E3779B97F4A7C15;
+  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
+  x = (x ^ x >> 27) * 0x94D049BB133111EB;
+  return x ^ x >> 31;
+}
+
+}  // namespace
+
+void add_scaled(std::span<float> target, std::span<const float> source, float scale) {
+  GODWIT_REQUIRE(target.size() == source.size(), "spans of one call have equal length");
+  for (std::size_t i = 0; i < target.size(); ++i) target[i] += scale * source[i];
+}
+
+void add(std::span<float> target, std::span<const float> source) {
+  GODWIT_REQUIRE(target.size() == source.size(), "spans of one call have equal length");
+  for (std::size_t i = 0; i < target.size(); ++i) target[i] += source[i];
+}
+
+void subtract(std::span<float> out, std::span<const float> left, std::span<const float> right) {
+  GODWIT_REQUIRE(out.size() == left.size(), "spans of one call have equal length");
+  GODWIT_REQUIRE(out.size() == right.size(), "spans of one call have equal length");
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = left[i] - right[i];
+}
+
+void scale(std::span<float> target, float scale) {
+  for (float& value : target) value *= scale;
+}
+
+double sum_of_squares(std::span<const float> values) {
+  double sum = 0;
+  for (const float value : values) sum += static_cast<double>(value) * static_cast<double>(value);
+  return sum;
+}
+
+bool all_finite(std::span<const float> values) {
+  constexpr std::uint32_t kExponent = 0x7F800000;  // all ones: infinity or NaN
+  std::uint32_t found = 0;
+  for (const float value : values) {
+    found |=
+        static_cast<std::uint32_t>((std::bit_cast<std::uint32_t>(value) & kExponent) == kExponent);
+  }
+  return found == 0;
+}
+
+void sgd_step(std::span<float> next, std::span<const float> base, std::span<const float> sum,
+              float inverse_weight, float learning_rate) {
+  GODWIT_REQUIRE(next.size() == base.size(), "spans of one call have equal length");
+  GODWIT_REQUIRE(next.size() == sum.size(), "spans of one call have equal length");
+  for (std::size_t i = 0; i < next.size(); ++i) {
+    const float gradient = sum[i] * inverse_weight;
+    next[i] = base[i] - learning_rate * gradient;
+  }
+}
+
+void nesterov_step(std::span<float> next, std::span<float> velocity, std::span<const float> base,
+                   std::span<const float> sum, float inverse_weight, float learning_rate,
+                   float momentum) {
+  GODWIT_REQUIRE(next.size() == velocity.size(), "spans of one call have equal length");
+  GODWIT_REQUIRE(next.size() == base.size(), "spans of one call have equal length");
+  GODWIT_REQUIRE(next.size() == sum.size(), "spans of one call have equal length");
+  for (std::size_t i = 0; i < next.size(); ++i) {
+    const float gradient = sum[i] * inverse_weight;
+    const float moved = momentum * velocity[i] + gradient;
+    const float before = base[i];
+    velocity[i] = moved;
+    next[i] = before - learning_rate * (gradient + momentum * moved);
+  }
+}
+
+Hash block_hash(std::span<const float> values) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) sum += mix(i, values[i]);
+  return Hash(sum);
+}
+
+std::uint64_t block_hash_change(std::span<const float> before, std::span<const float> after) {
+  GODWIT_REQUIRE(before.size() == after.size(), "spans of one call have equal length");
+  std::uint64_t change = 0;
+  for (std::size_t i = 0; i < before.size(); ++i) change += mix(i, after[i]) - mix(i, before[i]);
+  return change;
+}
+
+}  // namespace godwit::kernels
