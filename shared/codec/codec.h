@@ -1,6 +1,6 @@
 // Codec: how a block of fp32 becomes bytes. Stateless, const, safe from every thread.
-// Decoding is a pure function of the bytes and gives the same floats on every CPU and GPU; it never trusts
-// its input. encode(decode(encode(x))) == encode(x) byte for byte.
+// Decoding is a pure function of the bytes and gives the same floats on every CPU and GPU; it never
+// trusts its input. encode(decode(encode(x))) == encode(x) byte for byte.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,8 @@ class Codec {
   virtual Result<void> decode(ByteView bytes, std::span<float> values) const = 0;
 };
 
-// The explicit list of codecs. Adding one: one file, one line in codec_table.cpp, one in the ledger.
+// The explicit list of codecs. Adding one: one file, one line in codec_table.cpp, one in the
+// ledger.
 class CodecTable {
  public:
   static const CodecTable& standard();
@@ -43,13 +44,15 @@ class CodecTable {
   std::vector<const Codec*> codecs_;
 };
 
-// One block through a codec and, if the spec says so, zstd level 1 over its byte planes (a block that
-// zstd does not shrink is stored as it is; a leading byte says which).
-// REQUIRES: spec.id is in the standard table.
+// One block through a codec and, if the spec says so, zstd level 1 over its byte planes (a block
+// that zstd does not shrink is stored as it is; a leading byte says which). REQUIRES: spec.id is in
+// the standard table.
 Bytes encode_block(CodecSpec spec, std::span<const float> values);
-// Never allocates more than the block needs, whatever the bytes claim. Errors: kUnsupported, kMalformed.
+// Never allocates more than the block needs, whatever the bytes claim. Errors: kUnsupported,
+// kMalformed.
 Result<void> decode_block(CodecSpec spec, ByteView bytes, std::span<float> values);
 // The largest number of bytes that an encoded block of `count` values can have: bound for readers.
+// An id outside the table has no payload: 0.
 std::size_t max_block_bytes(CodecSpec spec, std::size_t count);
 
 }  // namespace godwit

@@ -1,4 +1,5 @@
-// Codec ids as they travel on the wire and lie in logs. Never reused: schema/README.md is the ledger.
+// Codec ids as they travel on the wire and lie in logs. Never reused: schema/README.md is the
+// ledger.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,12 @@ struct CodecSpec {
   CodecId id = CodecId::kFp32;
   bool zstd = false;
 
-  std::uint8_t wire() const { return static_cast<std::uint8_t>(static_cast<std::uint8_t>(id) | (zstd ? 0x80 : 0)); }
-  static CodecSpec from_wire(std::uint8_t byte) { return {static_cast<CodecId>(byte & 0x7F), (byte & 0x80) != 0}; }
+  std::uint8_t wire() const {
+    return static_cast<std::uint8_t>(static_cast<std::uint8_t>(id) | (zstd ? 0x80 : 0));
+  }
+  static CodecSpec from_wire(std::uint8_t byte) {
+    return {static_cast<CodecId>(byte & 0x7F), (byte & 0x80) != 0};
+  }
   bool operator==(const CodecSpec&) const = default;
 };
 
