@@ -1,0 +1,343 @@
+#include "server/storage/rocksdb_store.h"
+
+#include <fcntl.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/db.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
+#include <rocksdb/table.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/storage/family_name.h"
+#include "server/storage/value_seal.h"
+
+namespace godwit {
+namespace {
+
+using Handles = std::array<rocksdb::ColumnFamilyHandle*, kFamilyCount>;
+
+rocksdb::Slice slice(ByteView bytes) { return rocksdb::Slice(text(bytes).data(), bytes.size()); }
+ByteView bytes_of(const rocksdb::Slice& slice) {
+  return view(std::string_view(slice.data(), slice.size()));
+}
+std::size_t index_of(Family family) { return static_cast<std::size_t>(family); }
+bool is_empty_range(ByteView begin, ByteView end) { return text(begin) >= text(end); }
+
+Error error_of(const rocksdb::Status& status, const std::string& what) {
+  const Errc code = status.IsCorruption() ? Errc::kCorrupt : Errc::kIo;
+  const std::string fix = status.IsNoSpace() ? " (the disk is full: free space, then restart)" : "";
+  return Error{code, what + ": " + status.ToString() + fix};
+}
+
+// Reports the duration of every sync of the write-ahead log.
+class LogSyncListener final : public rocksdb::EventListener {
+ public:
+  explicit LogSyncListener(std::function<void(Duration)> on_log_sync)
+      : on_log_sync_(std::move(on_log_sync)) {}
+  bool ShouldBeNotifiedOnFileIO() override { return true; }
+  void OnFileSyncFinish(const rocksdb::FileOperationInfo& info) override {
+    if (info.path.ends_with(".log")) on_log_sync_(info.duration);
+  }
+
+ private:
+  std::function<void(Duration)> on_log_sync_;
+};
+
+// Payload families hold values of up to 1 MiB that are compressed already.
+bool is_payload(Family family) {
+  return family == Family::kLog || family == Family::kInputs || family == Family::kOutbox ||
+         family == Family::kSnapshot;
+}
+
+rocksdb::ColumnFamilyOptions family_options(Family family,
+                                            const std::shared_ptr<rocksdb::Cache>& cache) {
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = cache;
+  rocksdb::ColumnFamilyOptions options;
+  options.max_write_buffer_number = 2;
+  if (is_payload(family)) {
+    table.block_size = 64U << 10U;
+    options.write_buffer_size = 64U << 20U;
+    options.compaction_style = rocksdb::kCompactionStyleUniversal;
+    options.compression = rocksdb::kNoCompression;
+  } else {
+    table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+    options.write_buffer_size = 8U << 20U;
+    options.compression = rocksdb::kLZ4Compression;
+  }
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return options;
+}
+
+rocksdb::DBOptions database_options(const RocksDbOptions& options) {
+  rocksdb::DBOptions out;
+  out.create_if_missing = options.if_missing == IfMissing::kCreate;
+  out.create_missing_column_families = true;
+  out.paranoid_checks = true;
+  // Both as small as they go: RocksDB 7.8 reorders flushes that it retries in parallel.
+  out.max_background_jobs = 2;
+  out.max_bgerror_resume_count = 0;
+  out.max_total_wal_size = options.write_ahead_log_bytes;
+  out.db_write_buffer_size = options.memtable_bytes;
+  out.wal_recovery_mode = options.damaged_log == DamagedLog::kRefuse
+                              ? rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords
+                              : rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+  out.bytes_per_sync = 1U << 20U;
+  out.max_open_files = 512;
+  out.info_log_level = rocksdb::WARN_LEVEL;
+  out.max_log_file_size = 1U << 20U;
+  out.keep_log_file_num = 2;
+  out.stats_dump_period_sec = 0;
+  out.stats_persist_period_sec = 0;
+  if (options.on_log_sync) {
+    out.listeners.push_back(std::make_shared<LogSyncListener>(options.on_log_sync));
+  }
+  return out;
+}
+
+// Everything that can be said before RocksDB is asked, in words that name the fix.
+Result<void> prepare_directory(const std::filesystem::path& directory, IfMissing if_missing) {
+  std::error_code error;
+  const std::string path = "data directory " + directory.string();
+  const auto status = std::filesystem::status(directory, error);
+  if (!std::filesystem::exists(status)) {
+    if (if_missing == IfMissing::kFail) {
+      return Error{Errc::kNotFound,
+                   path + " does not exist: start the server once, or check the path"};
+    }
+    std::filesystem::create_directories(directory, error);
+    if (error) {
+      return Error{Errc::kConfig, path + " cannot be created: " + error.message() +
+                                      "; create it, or choose a path that this user may write"};
+    }
+  } else if (!std::filesystem::is_directory(status)) {
+    return Error{Errc::kConfig,
+                 path + " is not a directory: move the file away, or choose another path"};
+  }
+  if (::faccessat(AT_FDCWD, directory.c_str(), R_OK | W_OK | X_OK, AT_EACCESS) != 0) {
+    return Error{Errc::kConfig,
+                 path + " is closed to this user: change its owner, or run as the user " +
+                     "that created it"};
+  }
+  if (if_missing == IfMissing::kFail && !std::filesystem::exists(directory / "CURRENT", error)) {
+    return Error{Errc::kNotFound,
+                 path + " holds no store: start the server once, or check the path"};
+  }
+  return {};
+}
+
+Error open_error(const rocksdb::Status& status, const std::filesystem::path& directory) {
+  const std::string path = "data directory " + directory.string();
+  const std::string reason = status.ToString();
+  const bool lock = reason.find("While lock file") != std::string::npos ||
+                    reason.find("lock hold by current process") != std::string::npos;
+  if (lock) {
+    return Error{Errc::kUnavailable, "another godwit-server runs on " + path +
+                                         ": stop it, or choose another directory"};
+  }
+  if (reason.find("Permission denied") != std::string::npos) {
+    return Error{Errc::kConfig, path + " holds files that this user may not read or write (" +
+                                    reason + "): change their owner"};
+  }
+  if (status.IsInvalidArgument()) {
+    return Error{Errc::kConfig, path +
+                                    " holds another program's store, or one of a newer Godwit (" +
+                                    reason + "): choose another directory"};
+  }
+  if (status.IsCorruption()) {
+    return Error{Errc::kCorrupt,
+                 path + " is damaged: " + reason + ". Move it away and let this server " +
+                     "reload from another region, or accept the loss of what follows " +
+                     "the damage"};
+  }
+  return error_of(status, path);
+}
+
+}  // namespace
+
+struct RocksDbStore::Impl {
+  std::unique_ptr<rocksdb::DB> database;
+  std::vector<rocksdb::ColumnFamilyHandle*> owned;  // "default" first, then kFamilies
+  Handles handles{};
+  std::atomic<bool> failed{false};
+  mutable std::mutex mutex;  // guards first_error
+  std::optional<Error> first_error;
+
+  ~Impl() {
+    for (auto* handle : owned) database->DestroyColumnFamilyHandle(handle);
+  }
+  rocksdb::ColumnFamilyHandle* handle(Family family) const { return handles[index_of(family)]; }
+
+  // Latches the first error; later ones return it too.
+  Error fail(Error error) {
+    const std::lock_guard lock(mutex);
+    if (!first_error) {
+      error.context += "; the store refuses all writes until the server restarts";
+      first_error = std::move(error);
+      failed.store(true, std::memory_order_release);
+    }
+    return *first_error;
+  }
+  Result<void> write(rocksdb::WriteBatch& batch, bool sync, const std::string& what);
+
+  static Result<std::unique_ptr<Impl>> open(const std::filesystem::path& directory,
+                                            const RocksDbOptions& options);
+};
+
+Result<std::unique_ptr<RocksDbStore::Impl>> RocksDbStore::Impl::open(
+    const std::filesystem::path& directory, const RocksDbOptions& options) {
+  const auto cache = rocksdb::NewLRUCache(options.block_cache_bytes);
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  families.emplace_back(rocksdb::kDefaultColumnFamilyName, rocksdb::ColumnFamilyOptions());
+  for (const Family family : kFamilies) {
+    families.emplace_back(std::string(name(family)), family_options(family, cache));
+  }
+  auto impl = std::make_unique<Impl>();
+  rocksdb::DB* database = nullptr;
+  const rocksdb::Status status = rocksdb::DB::Open(database_options(options), directory.string(),
+                                                   families, &impl->owned, &database);
+  impl->database.reset(database);
+  if (!status.ok()) return open_error(status, directory);
+  for (std::size_t i = 0; i < kFamilies.size(); ++i) {
+    impl->handles[index_of(kFamilies[i])] = impl->owned[i + 1];
+  }
+  return impl;
+}
+
+Result<void> RocksDbStore::Impl::write(rocksdb::WriteBatch& batch, bool sync,
+                                       const std::string& what) {
+  if (failed.load(std::memory_order_acquire)) {
+    const std::lock_guard lock(mutex);
+    return *first_error;
+  }
+  rocksdb::WriteOptions options;
+  options.sync = sync;
+  const rocksdb::Status status = database->Write(options, &batch);
+  if (!status.ok()) return fail(error_of(status, what));
+  return {};
+}
+
+RocksDbStore::RocksDbStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RocksDbStore::~RocksDbStore() = default;
+
+Result<std::unique_ptr<RocksDbStore>> RocksDbStore::open(const std::filesystem::path& directory,
+                                                         const RocksDbOptions& options) {
+  auto prepared = prepare_directory(directory, options.if_missing);
+  if (!prepared) return prepared.error();
+  auto impl = Impl::open(directory, options);
+  if (!impl) return impl.error();
+  return std::unique_ptr<RocksDbStore>(new RocksDbStore(std::move(*impl)));
+}
+
+Result<std::optional<Bytes>> RocksDbStore::get(Family family, ByteView key) const {
+  rocksdb::PinnableSlice stored;
+  const rocksdb::Status status =
+      impl_->database->Get(rocksdb::ReadOptions(), impl_->handle(family), slice(key), &stored);
+  if (status.IsNotFound()) return std::optional<Bytes>();
+  if (!status.ok()) return error_of(status, describe_key(family, key));
+  auto value = unseal(family, key, bytes_of(stored));
+  if (!value) return value.error();
+  return std::optional<Bytes>(copy(*value));
+}
+
+Result<void> RocksDbStore::scan(Family family, ByteView begin, ByteView end,
+                                const Visitor& visit) const {
+  if (is_empty_range(begin, end)) return {};
+  const rocksdb::Slice upper_bound = slice(end);
+  rocksdb::ReadOptions options;
+  options.iterate_upper_bound = &upper_bound;
+  options.fill_cache = false;
+  const std::unique_ptr<rocksdb::Iterator> at(
+      impl_->database->NewIterator(options, impl_->handle(family)));
+  Bytes last_key = copy(begin);
+  for (at->Seek(slice(begin)); at->Valid(); at->Next()) {
+    const ByteView key = bytes_of(at->key());
+    auto value = unseal(family, key, bytes_of(at->value()));
+    if (!value) return value.error();
+    if (!visit(key, *value)) return {};
+    last_key.assign(key.begin(), key.end());
+  }
+  if (!at->status().ok()) return error_of(at->status(), "after " + describe_key(family, last_key));
+  return {};
+}
+
+Result<void> RocksDbStore::write(const Batch& batch) {
+  std::size_t payload_bytes = 0;
+  for (const Write& write : batch.writes)
+    payload_bytes += write.key.size() + view(write.value).size() + 64;
+  rocksdb::WriteBatch out(payload_bytes);
+  for (const Write& write : batch.writes) {
+    rocksdb::ColumnFamilyHandle* const handle = impl_->handle(write.family);
+    rocksdb::Status status;
+    switch (write.kind) {
+      case Write::Kind::kPut: {
+        const Seal seal = seal_of(write.family, write.key, view(write.value));
+        const rocksdb::Slice key = slice(write.key);
+        const std::array value = {slice(view(write.value)), slice(seal)};
+        status = out.Put(handle, rocksdb::SliceParts(&key, 1),
+                         rocksdb::SliceParts(value.data(), static_cast<int>(value.size())));
+        break;
+      }
+      case Write::Kind::kDelete:
+        status = out.Delete(handle, slice(write.key));
+        break;
+      case Write::Kind::kDeleteRange:
+        if (!is_empty_range(write.key, write.end)) {
+          status = out.DeleteRange(handle, slice(write.key), slice(write.end));
+        }
+        break;
+    }
+    if (!status.ok()) return impl_->fail(error_of(status, describe_key(write.family, write.key)));
+  }
+  return impl_->write(out, batch.sync, batch.sync ? "synced write" : "write");
+}
+
+Result<void> RocksDbStore::drop_range(Family family, ByteView begin, ByteView end) {
+  if (is_empty_range(begin, end)) return {};
+  // A dropped file may hold the tombstone that hides older keys of the range: tombstones before and
+  // after keep them hidden, through a crash in between as well.
+  const auto erase = [&] {
+    rocksdb::WriteBatch batch;
+    const rocksdb::Status status =
+        batch.DeleteRange(impl_->handle(family), slice(begin), slice(end));
+    if (!status.ok())
+      return Result<void>(impl_->fail(error_of(status, describe_key(family, begin))));
+    return impl_->write(batch, true, "synced erase from " + describe_key(family, begin));
+  };
+  if (auto erased = erase(); !erased) return erased;
+  const rocksdb::Slice first = slice(begin);
+  const rocksdb::Slice last = slice(end);
+  const rocksdb::Status status = rocksdb::DeleteFilesInRange(
+      impl_->database.get(), impl_->handle(family), &first, &last, false);
+  if (!status.ok()) return error_of(status, "drop files from " + describe_key(family, begin));
+  return erase();
+}
+
+Result<void> RocksDbStore::flush() {
+  std::vector<rocksdb::ColumnFamilyHandle*> all(impl_->handles.begin(), impl_->handles.end());
+  const rocksdb::Status status = impl_->database->Flush(rocksdb::FlushOptions(), all);
+  if (!status.ok()) return error_of(status, "flush");
+  return {};
+}
+
+DiskUsage RocksDbStore::disk_usage() const {
+  DiskUsage usage;
+  for (const Family family : kFamilies) {
+    impl_->database->GetIntProperty(impl_->handle(family),
+                                    rocksdb::DB::Properties::kTotalSstFilesSize,
+                                    &usage.family_bytes[index_of(family)]);
+  }
+  rocksdb::VectorLogPtr logs;
+  if (impl_->database->GetSortedWalFiles(logs).ok()) {
+    for (const auto& log : logs) usage.write_ahead_log_bytes += log->SizeFileBytes();
+  }
+  return usage;
+}
+
+}  // namespace godwit
