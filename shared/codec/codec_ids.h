@@ -30,6 +30,9 @@ struct CodecSpec {
   bool operator==(const CodecSpec&) const = default;
 };
 
+// What a block of the exact class travels in where `spec` is the choice for all others; initial values too.
+inline CodecSpec exact_codec(CodecSpec spec) { return {CodecId::kFp32, spec.zstd}; }
+
 // "fp32", "bf16", "int8", each optionally with "+zstd". An unknown name lists the known ones.
 Result<CodecSpec> parse_codec(const std::string& text);
 std::string to_string(CodecSpec spec);

@@ -1,0 +1,48 @@
+// Follower: replays another region's log. It takes an entry only if it extends its own tail (version, epoch,
+// previous hash); whatever does not fit makes it subscribe again, and a forked tail is truncated and reloaded.
+#pragma once
+
+#include "server/core/effects.h"
+#include "server/core/entry_log.h"
+#include "server/core/settings.h"
+#include "server/core/shard_state.h"
+
+namespace godwit {
+
+class Follower {
+ public:
+  struct Place {
+    RegionId self;
+    RegionId leader;
+    Epoch epoch;        // highest one seen, persisted
+    Version watermark;
+  };
+  Follower(const RunSettings& settings, ShardState& state, EntryLog& log, Place place)
+      : settings_(settings), state_(state), log_(log), place_(place) {}
+
+  // The link to the leader's region is up: ask for what is missing.
+  void subscribe(Effects& effects) const;
+  // Returns true when this tells of a leader's epoch that we did not know: offers start over.
+  bool on_subscribed(const Subscribed& subscribed, Effects& effects);
+  void on_replicate(const Replicate& replicate, Effects& effects);
+  void on_watermark(const Watermark& watermark, Effects& effects);
+  // Truncates and reloads. Returns true when the state was replaced.
+  bool on_install(const Install& install, Effects& effects);
+
+  Epoch epoch() const { return place_.epoch; }
+  Version watermark() const { return place_.watermark; }
+
+ private:
+  bool stale(Epoch epoch, Effects& effects) const;
+  void learn_epoch(Epoch epoch, Effects& effects);
+  void report(Effects& effects) const;
+  Result<void> apply(const Entry& entry);
+  void raise_watermark(Version watermark);
+
+  const RunSettings& settings_;
+  ShardState& state_;
+  EntryLog& log_;
+  Place place_;
+};
+
+}  // namespace godwit

@@ -1,0 +1,334 @@
+#include "server/core/leader.h"
+
+#include <algorithm>
+
+#include "shared/base/check.h"
+#include "shared/base/checksum.h"
+
+namespace godwit {
+
+Leader::Leader(const RunSettings& settings, ShardState& state, EntryLog& log, const StoreReader& store, Place place,
+               TimePoint now)
+    : settings_(settings),
+      state_(state),
+      log_(log),
+      place_(place),
+      replication_(state, log, place.self, settings.regions, place.epoch, place.watermark, store),
+      announcer_(settings, state.shard(), place.epoch),
+      outer_rule_(settings, place.last_outer),
+      mode_{state.head().mode, state.head().mode_epoch, state.head().sync_steps} {
+  GODWIT_REQUIRE(state.keeps_velocity(), "a leader's state keeps the momentum");
+  // Who was in the last round is taken as live for one lease: a restarted leader does not commit without
+  // regions that are only about to reconnect.
+  for (std::uint32_t id = 0; id < settings.regions; ++id) regions_[RegionId(id)];
+  for (const LiveRegion& member : state.head().live) {
+    Region& region = regions_[member.region];
+    region.workers = 1;
+    region.weight = member.weight;
+    region.seen = now;
+  }
+}
+
+void Leader::on_subscribe(const Subscribe& subscribe, TimePoint now, Effects& effects) {
+  replication_.on_subscribe(subscribe, effects);
+  advance(now, effects);
+}
+
+void Leader::on_offer(const Offer& offer, TimePoint now, Effects& effects) {
+  Result<ContributionHeader> header = ContributionHeader::decode(view(offer.header));
+  if (!header) return effects.notice(Notice::Kind::kRefused, state_.shard(), header.error().to_string());
+  const RegionId from = header->region;
+  OfferReply reply{state_.shard(), place_.epoch, header->sequence, OfferOutcome::kAccepted, {}, {}};
+  if (offer.epoch != place_.epoch) {
+    reply.outcome = OfferOutcome::kWrongEpoch;
+    return effects.send(from, reply);
+  }
+  const auto producer = state_.producers().find({from, header->incarnation});
+  const records::Producer last = producer == state_.producers().end() ? records::Producer{} : producer->second;
+  if (header->sequence <= last.last) {
+    reply.outcome = OfferOutcome::kDuplicate;
+    reply.included = last.version;
+    effects.notice(Notice::Kind::kDuplicate, state_.shard(), "contribution " + to_string(header->sequence));
+    return effects.send(from, reply);
+  }
+  Region& region = regions_[from];
+  if (header->sequence != last.last.next()) {
+    reply.outcome = OfferOutcome::kExpect;
+    reply.expected = last.last.next();
+    return effects.send(from, reply);
+  }
+  if (!region.pending || region.pending->header.incarnation != header->incarnation) {
+    first_offer_.try_emplace(header->round, now);
+    region.pending = Contribution{std::move(*header), offer.payloads};
+    const Result<void> valid = validate(*region.pending);
+    region.poison = !valid;
+    if (!valid) {
+      effects.notice(Notice::Kind::kRefused, state_.shard(), valid.error().to_string());
+      region.pending->payloads.clear();
+    }
+  }
+  effects.send(from, reply);
+  advance(now, effects);
+}
+
+Result<void> Leader::validate(const Contribution& contribution) const {
+  const ContributionHeader& header = contribution.header;
+  if (header.blocks.size() != contribution.payloads.size()) return Error{Errc::kMalformed, "payloads missing"};
+  if (header.blocks.empty()) return {};
+  if (header.blocks.size() != state_.block_count()) return Error{Errc::kInvalid, "wrong number of blocks"};
+  for (std::uint32_t block = 0; block < state_.block_count(); ++block) {
+    const ByteView payload = view(contribution.payloads[block]);
+    if (payload.size() != header.blocks[block].bytes || checksum(payload) != header.blocks[block].checksum) {
+      return Error{Errc::kCorrupt, "block " + std::to_string(block) + " fails its checksum"};
+    }
+    std::vector<float> sum(state_.values(block).size());
+    if (Result<void> summed = sum_contributions(std::span(&contribution, 1), block, sum); !summed) return summed;
+  }
+  return {};
+}
+
+void Leader::on_empty_offer(const EmptyOffer& offer, TimePoint now, Effects& effects) {
+  if (offer.epoch != place_.epoch) return;  // a hint: it is resent with the next announcement
+  Round& through = regions_[offer.region].empty_through;
+  through = std::max(through, offer.round);
+  advance(now, effects);
+}
+
+void Leader::on_replicated(const Replicated& replicated, Effects& effects) {
+  if (replicated.epoch == place_.epoch) replication_.on_replicated(replicated, effects);
+}
+
+void Leader::on_presence(const Presence& presence, TimePoint now, Effects& effects) {
+  Region& region = regions_[presence.region];
+  region.workers = presence.workers;
+  region.weight = presence.weight;
+  region.step_seconds = presence.step_seconds;
+  region.seen = now;
+  advance(now, effects);
+}
+
+void Leader::on_drained(RegionId region, Version version, TimePoint now, Effects& effects) {
+  replication_.on_drained(region, version);
+  advance(now, effects);
+}
+
+void Leader::on_disconnected(RegionId region, TimePoint now, Effects& effects) {
+  replication_.on_disconnected(region);
+  advance(now, effects);
+}
+
+void Leader::set_mode(const ModeSetting& setting, TimePoint now, Effects& effects) {
+  if (setting.mode_epoch <= mode_.mode_epoch) return;
+  mode_ = setting;
+  advance(now, effects);
+}
+
+void Leader::on_tick(TimePoint now, Effects& effects) { advance(now, effects); }
+
+bool Leader::live(const Region& region, TimePoint now) const {
+  return region.workers > 0 && now < region.seen + settings_.lease;
+}
+
+std::map<RegionId, RegionOffer> Leader::offers(TimePoint now) const {
+  std::map<RegionId, RegionOffer> offers;
+  for (const auto& [id, region] : regions_) {
+    RegionOffer& offer = offers[id];
+    offer.live = live(region, now);
+    offer.empty_through = region.empty_through;
+    if (region.pending) offer.pending = region.pending->header.round;
+  }
+  return offers;
+}
+
+void Leader::advance(TimePoint now, Effects& effects) {
+  replication_.pump(effects);
+  if (replication_.drained()) {
+    while (commit_next(now, effects)) {
+      replication_.pump(effects);
+      if (!replication_.drained()) break;
+    }
+  }
+  announce(now, effects);
+}
+
+bool Leader::commit_next(TimePoint now, Effects& effects) {
+  // A fresh run: the first initial push becomes version 1; refusals never wait either.
+  for (const auto& [id, region] : regions_) {
+    if (!region.pending) continue;
+    if (region.poison || region.pending->header.kind == PushKind::kInitial || state_.version() == Version()) {
+      commit_alone(id, now, effects);
+      return true;
+    }
+  }
+  if (state_.version() == Version()) return false;
+  const bool mode_changes = mode_.mode_epoch > state_.head().mode_epoch;
+  RoundQuestion question{offers(now), state_.head().round, first_offer_, settings_.grace, false, now};
+  if (state_.head().mode == Mode::kSync) question.grace = settings_.sync_grace;
+  question.flush = mode_changes && state_.head().mode == Mode::kSync;
+  const RoundDecision decision = decide_round(question);
+  why_ = decision.why;
+  if (decision.late) {
+    commit_alone(*decision.late, now, effects);
+    return true;
+  }
+  if (decision.commit) {
+    commit_round(*decision.commit, now, effects);
+    return true;
+  }
+  if (mode_changes) {
+    commit_mode(now, effects);
+    return true;
+  }
+  if (decision.wait_until) {
+    effects.wake_at(*decision.wait_until);
+    // A region that is waited for may lose its lease before the grace is over.
+    for (const auto& [id, region] : regions_) {
+      if (live(region, now)) effects.wake_at(region.seen + settings_.lease);
+    }
+  }
+  return false;
+}
+
+EntryHeader Leader::next_header(EntryKind kind, TimePoint now) const {
+  EntryHeader header;
+  const EntryHeader& head = state_.head();
+  header.shard = state_.shard();
+  header.version = head.version.next();
+  header.epoch = place_.epoch;
+  header.previous = state_.head_hash();
+  header.kind = kind;
+  header.round = head.round;
+  header.mode = head.mode;
+  header.mode_epoch = head.mode_epoch;
+  header.sync_steps = head.sync_steps;
+  header.total_weight = head.total_weight;
+  header.total_tokens = head.total_tokens;
+  for (const auto& [id, region] : regions_) {
+    if (!live(region, now)) continue;
+    header.live.push_back({id, region.weight});
+    header.round_weight += region.weight;
+  }
+  if (header.round_weight <= 0) header.round_weight = head.round_weight;
+  return header;
+}
+
+Named Leader::name_contribution(const Contribution& contribution, double round_weight) const {
+  const ContributionHeader& from = contribution.header;
+  Named named{from.region, from.incarnation, from.sequence, from.round, Verdict::kApplied, 0, 1, from.members};
+  const double since = state_.head().total_weight - from.base_weight;
+  named.staleness_rounds = round_weight > 0 ? std::max(0.0, since / round_weight) : 0;
+  return named;
+}
+
+void Leader::commit_round(Round round, TimePoint now, Effects& effects) {
+  EntryHeader header = next_header(EntryKind::kRound, now);
+  header.round = round;
+  std::vector<Contribution> contributions;
+  std::deque<std::uint32_t> steps;
+  double weight = 0;
+  for (auto& [id, region] : regions_) {  // map order: the summation order
+    if (!region.pending || region.pending->header.round != round) continue;
+    weight += region.pending->header.weight();
+    header.total_tokens += region.pending->header.tokens();
+    header.contributions.push_back(name_contribution(*region.pending, header.round_weight));
+    for (const Member& member : region.pending->header.members) steps.push_back(member.steps);
+    contributions.push_back(std::move(*region.pending));
+    region.pending.reset();
+  }
+  header.total_weight += weight;
+  if (weight > 0) {
+    header.inverse_weight = static_cast<float>(1.0 / weight);
+    outer_rule_.choose(header, median(steps));
+  }
+  first_offer_.erase(first_offer_.begin(), first_offer_.upper_bound(round));
+  commit(std::move(header), std::move(contributions), effects);
+}
+
+void Leader::commit_alone(RegionId id, TimePoint now, Effects& effects) {
+  Region& region = regions_[id];
+  Contribution contribution = std::move(*region.pending);
+  region.pending.reset();
+  const bool initial = contribution.header.kind == PushKind::kInitial;
+  const bool refused = std::exchange(region.poison, false) || initial != (state_.version() == Version());
+  EntryHeader header = next_header(
+      refused ? EntryKind::kRefused : initial ? EntryKind::kInitial : EntryKind::kLate, now);
+  Named named = name_contribution(contribution, header.round_weight);
+  const double weight = contribution.header.weight();
+  if (refused) {
+    named.verdict = Verdict::kRefused;
+    contribution.payloads.clear();
+    contribution.header.blocks.clear();
+  } else if (weight > 0) {
+    header.outer = Outer::kSgd;
+    header.learning_rate = initial ? 1.0F : settings_.sgd_learning_rate;
+    if (!initial) named.factor = staleness_factor(named.staleness_rounds);
+    const double divisor = initial || header.round_weight <= 0 ? weight : header.round_weight;
+    header.inverse_weight = static_cast<float>(named.factor / divisor);
+    if (!initial) header.total_weight += weight;
+    if (!initial) header.total_tokens += contribution.header.tokens();
+    if (!initial) effects.notice(Notice::Kind::kLate, state_.shard(), "round " + to_string(named.round), named.factor);
+  }
+  header.contributions.push_back(std::move(named));
+  std::vector<Contribution> contributions;
+  contributions.push_back(std::move(contribution));
+  commit(std::move(header), std::move(contributions), effects);
+}
+
+void Leader::commit_mode(TimePoint now, Effects& effects) {
+  EntryHeader header = next_header(EntryKind::kMode, now);
+  header.mode = mode_.mode;
+  header.mode_epoch = mode_.mode_epoch;
+  header.sync_steps = mode_.sync_steps;
+  outer_rule_.forget();
+  effects.notice(Notice::Kind::kModeChanged, state_.shard(), mode_.mode == Mode::kSync ? "sync" : "async");
+  commit(std::move(header), {}, effects);
+}
+
+CodecSpec Leader::update_codec(const EntryHeader& header, std::uint32_t block) const {
+  const bool exact = header.kind == EntryKind::kInitial || state_.layout().blocks[block].exact;
+  return exact ? exact_codec(settings_.update_codec) : settings_.update_codec;
+}
+
+void Leader::commit(EntryHeader header, std::vector<Contribution> contributions, Effects& effects) {
+  const bool changes = std::any_of(contributions.begin(), contributions.end(),
+                                   [](const Contribution& item) { return !item.payloads.empty(); });
+  std::vector<SharedBytes> payloads;
+  for (std::uint32_t block = 0; changes && block < state_.block_count(); ++block) {
+    const CodecSpec codec = update_codec(header, block);
+    Bytes update = state_.step_block(header, contributions, block, codec);
+    header.blocks.push_back({codec, static_cast<std::uint32_t>(update.size()), checksum(update),
+                             state_.block_state(block)});
+    payloads.push_back(share(std::move(update)));
+  }
+  Entry entry = records::make_entry(std::move(header), std::move(payloads));
+  Batch unsynced, commit;
+  records::write_entry(entry, unsynced, commit);
+  for (std::uint32_t index = 0; index < contributions.size(); ++index) {
+    unsynced.put(Family::kInputs, records::input_key(state_.shard(), entry.header.version, index),
+                 records::encode_contribution(contributions[index]));
+  }
+  const Result<void> advanced = state_.advance(entry);
+  GODWIT_CHECK(advanced.has_value(), "a commit states the hashes that it made");
+  records::write_named_pushes(entry.header, commit);
+  commit.put(Family::kMeta, records::meta_key('p', state_.shard()), records::encode_producers(state_.producers()));
+  commit.sync = settings_.ack != AckClass::kMemory;
+  effects.write(std::move(unsynced));
+  effects.write(std::move(commit));
+  effects.notice(Notice::Kind::kCommitted, state_.shard(), why_, static_cast<double>(entry.header.version.value()));
+  log_.append(std::move(entry));
+}
+
+void Leader::announce(TimePoint now, Effects& effects) {
+  if (state_.shard() != ShardId() || state_.version() == Version() || state_.head().mode != Mode::kAsync) return;
+  if (mode_.mode_epoch > state_.head().mode_epoch) return;
+  const std::map<RegionId, RegionOffer> regions = offers(now);
+  std::vector<float> steps;
+  for (const auto& [id, region] : regions_) {
+    if (live(region, now) && region.step_seconds > 0) steps.push_back(region.step_seconds);
+  }
+  std::sort(steps.begin(), steps.end());
+  const float step_seconds = steps.empty() ? 0.0F : steps[steps.size() / 2];
+  announcer_.advance({regions, state_.head().round, replication_.drained(), step_seconds}, now, effects);
+}
+
+}  // namespace godwit

@@ -1,0 +1,35 @@
+// OpenAggregate: the pushes of one round that a region has accepted and not yet sent: their fixed-order sum
+// and who is in it. The journal holds all open ones as one overwritten record.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "server/core/records.h"
+#include "shared/base/time.h"
+#include "shared/protocol/manifest.h"
+#include "shared/protocol/push.h"
+
+namespace godwit {
+
+struct OpenAggregate {
+  PushKind kind = PushKind::kPseudoGradient;
+  Round round;
+  Version base_version;
+  double base_weight = 0;
+  std::vector<Member> members;    // in summation order
+  std::vector<float> sum;         // of b x clip x d, flat over the shard
+  TimePoint opened_at{};
+  std::vector<PushId> unacknowledged;
+  TimePoint oldest_unacknowledged{};  // meaningful while unacknowledged is not empty
+
+  // S += (b x clip) x d, and the push becomes a member.
+  void add(const PushHeader& push, std::span<const float> values, float clip);
+  // The immutable contribution: one encoded block per block of the shard.
+  Contribution close(const ShardLayout& layout, CodecSpec codec) const;
+};
+
+Bytes encode_journal(const std::map<Round, OpenAggregate>& open);
+Result<std::map<Round, OpenAggregate>> decode_journal(ByteView bytes, std::uint64_t parameters);
+
+}  // namespace godwit

@@ -1,0 +1,165 @@
+#include "server/core/recovery.h"
+
+#include <algorithm>
+
+namespace godwit {
+namespace {
+
+class Replay {
+ public:
+  Replay(const StoreReader& store, Recovered& out, bool leader) : store_(store), out_(out), leader_(leader) {}
+
+  Result<void> load_snapshot() {
+    auto head = read(records::meta_key('s', shard()), records::decode_snapshot_head);
+    if (!head) return head.error();
+    const auto blocks = out_.state.block_count();
+    block_versions_.assign(blocks, Version());
+    if (!*head) return {};
+    out_.snapshot = **head;
+    for (std::uint32_t block = 0; block < blocks; ++block) {
+      Result<std::optional<Bytes>> bytes =
+          store_.get(Family::kSnapshot, records::snapshot_key(shard(), out_.snapshot.id, block));
+      if (!bytes) return bytes.error();
+      if (!*bytes) return corrupt("snapshot block " + std::to_string(block) + " is missing");
+      Result<records::SnapshotBlock> loaded = records::decode_snapshot_block(**bytes);
+      if (!loaded) return loaded.error();
+      if (loaded->values.size() != out_.state.values(block).size()) {
+        return corrupt("snapshot block " + std::to_string(block) + " has another size than the manifest says");
+      }
+      out_.state.load_block(block, loaded->values, loaded->velocity);
+      block_versions_[block] = loaded->version;
+    }
+    return {};
+  }
+
+  Result<void> replay_log() {
+    Version version = out_.snapshot.oldest;
+    std::optional<Entry> head;
+    if (version != Version()) {  // the commit record at the snapshot's oldest version is retained
+      Result<std::optional<Bytes>> commit = store_.get(Family::kLog, records::commit_key(shard(), version));
+      if (!commit) return commit.error();
+      if (!*commit) return corrupt("commit record of version " + to_string(version) + " is missing");
+      Result<EntryHeader> header = EntryHeader::decode(**commit);
+      if (!header) return corrupt(header.error().context);
+      head = records::make_entry(std::move(*header), {});
+    }
+    for (;; version = version.next()) {
+      Result<std::optional<Entry>> entry = records::read_entry(store_, shard(), version.next());
+      if (!entry) return entry.error();
+      if (!*entry) break;
+      if (head && (*entry)->header.previous != head->hash) return corrupt("broken hash chain after " + to_string(version));
+      if (Result<void> applied = replay(**entry); !applied) return applied;
+      head = std::move(**entry);
+      ++out_.replayed;
+    }
+    for (const Version block_version : block_versions_) {
+      if (block_version > version) return corrupt("a snapshot block is newer than the log");
+    }
+    auto producers = read(records::meta_key('p', shard()), records::decode_producers);
+    if (!producers) return producers.error();
+    if (head) {
+      out_.state.load_head(head->header, head->encoded, *producers ? std::move(**producers) : records::Producers());
+    }
+    return {};
+  }
+
+  Result<void> load_scalars() {
+    auto epoch = read(records::meta_key('e', shard()), records::decode_u64);
+    if (!epoch) return epoch.error();
+    out_.epoch = std::max(Epoch(epoch->value_or(0)), out_.state.head().epoch);
+    out_.watermark = out_.snapshot.oldest;
+    return find_last_outer();
+  }
+
+  template <class T>
+  Result<std::optional<T>> read(const Bytes& key, Result<T> (*decode)(ByteView)) const {
+    Result<std::optional<Bytes>> bytes = store_.get(Family::kMeta, key);
+    if (!bytes) return bytes.error();
+    if (!*bytes) return std::optional<T>();
+    Result<T> value = decode(**bytes);
+    if (!value) return value.error();
+    return std::optional<T>(std::move(*value));
+  }
+
+ private:
+  ShardId shard() const { return out_.state.shard(); }
+  Error corrupt(std::string what) const {
+    return Error{Errc::kCorrupt, "shard " + to_string(shard()) + ": " + std::move(what)};
+  }
+
+  Result<void> replay(const Entry& entry) {
+    const EntryHeader& header = entry.header;
+    std::vector<Contribution> inputs;
+    if (leader_ && !header.blocks.empty()) {
+      if (Result<void> loaded = load_inputs(header.version, inputs); !loaded) return loaded;
+    }
+    for (std::uint32_t block = 0; block < header.blocks.size(); ++block) {
+      if (header.version <= block_versions_[block]) continue;
+      const BlockUpdate& update = header.blocks[block];
+      if (leader_) {
+        const Bytes again = out_.state.step_block(header, inputs, block, update.codec);
+        if (again != *entry.payloads[block]) return differs(header.version, block, "the replayed update");
+      } else if (Result<void> applied =
+                     out_.state.apply_block(block, update.codec, view(entry.payloads[block]));
+                 !applied) {
+        return applied;
+      }
+      if (out_.state.block_state(block) != update.state) return differs(header.version, block, "the replayed state");
+    }
+    return {};
+  }
+
+  Error differs(Version version, std::uint32_t block, const std::string& what) const {
+    return corrupt(what + " of version " + to_string(version) + " block " + std::to_string(block) +
+                   " differs from the log");
+  }
+
+  Result<void> load_inputs(Version version, std::vector<Contribution>& inputs) const {
+    Result<void> decoded;
+    Result<void> scanned = store_.scan(Family::kInputs, records::inputs_begin(shard(), version),
+                                       records::inputs_begin(shard(), version.next()),
+                                       [&](ByteView, ByteView value) {
+                                         Result<Contribution> input = records::decode_contribution(value);
+                                         if (!input) decoded = input.error();
+                                         if (input) inputs.push_back(std::move(*input));
+                                         return decoded.has_value();
+                                       });
+    if (!scanned) return scanned;
+    if (!decoded) return decoded;
+    if (inputs.empty()) return corrupt("the inputs of version " + to_string(version) + " are missing");
+    return {};
+  }
+
+  // The optimizer of the last round decides whether the momentum buffer must be zeroed.
+  Result<void> find_last_outer() {
+    for (Version version = out_.state.version(); version != Version(); version = Version(version.value() - 1)) {
+      Result<std::optional<Bytes>> commit = store_.get(Family::kLog, records::commit_key(shard(), version));
+      if (!commit) return commit.error();
+      if (!*commit) return {};
+      Result<EntryHeader> header = EntryHeader::decode(**commit);
+      if (!header) return corrupt(header.error().context);
+      if (header->kind != EntryKind::kRound || header->outer == Outer::kNone) continue;
+      out_.last_outer = header->outer;
+      return {};
+    }
+    return {};
+  }
+
+  const StoreReader& store_;
+  Recovered& out_;
+  bool leader_;
+  std::vector<Version> block_versions_;
+};
+
+}  // namespace
+
+Result<Recovered> recover_shard(const StoreReader& store, ShardId shard, const ShardLayout& layout, bool leader) {
+  Recovered recovered{ShardState(shard, layout, leader), {}, {}, {}, Outer::kNone, 0};
+  Replay replay(store, recovered, leader);
+  if (Result<void> loaded = replay.load_snapshot(); !loaded) return loaded.error();
+  if (Result<void> replayed = replay.replay_log(); !replayed) return replayed.error();
+  if (Result<void> scalars = replay.load_scalars(); !scalars) return scalars.error();
+  return recovered;
+}
+
+}  // namespace godwit

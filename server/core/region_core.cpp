@@ -1,0 +1,123 @@
+#include "server/core/region_core.h"
+
+namespace godwit {
+namespace {
+
+// The shard that a message is about, where it is about one.
+std::optional<ShardId> shard_of(const Message& message) {
+  return std::visit(
+      [](const auto& m) -> std::optional<ShardId> {
+        using T = std::decay_t<decltype(m)>;
+        if constexpr (std::is_same_v<T, Push>) {
+          return m.header.shard;
+        } else if constexpr (std::is_same_v<T, Offer>) {
+          const Result<ContributionHeader> header = ContributionHeader::decode(view(m.header));
+          return header ? std::optional(header->shard) : std::nullopt;
+        } else if constexpr (requires { m.shard; }) {
+          return m.shard;
+        } else {
+          return std::nullopt;
+        }
+      },
+      message);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RegionCore>> RegionCore::open(const RunSettings& settings, const StoreReader& store,
+                                                     const Manifest& manifest, Place place, TimePoint now) {
+  std::unique_ptr<RegionCore> core(new RegionCore(settings, Layout(manifest), place));
+  GODWIT_REQUIRE(place.leaders.size() == core->layout_.shards.size(), "a leader for every shard");
+  for (std::uint32_t id = 0; id < core->layout_.shards.size(); ++id) {
+    Result<std::unique_ptr<ShardCore>> shard = ShardCore::open(
+        settings, store, core->layout_.shards[id],
+        {place.self, place.leaders[id], ShardId(id), place.incarnation, manifest.hash(), place.won_epochs[id]}, now);
+    if (!shard) return shard.error();
+    core->shards_.push_back(std::move(*shard));
+  }
+  return core;
+}
+
+Effects RegionCore::start(TimePoint now) {
+  Effects effects;
+  for (auto& shard : shards_) shard->start(now, effects);
+  tell_presence(now, effects);
+  return effects;
+}
+
+Effects RegionCore::on_message(RegionId from, const Message& message, TimePoint now) {
+  Effects effects;
+  if (const auto* hint = std::get_if<Announce>(&message)) {
+    announce(*hint, now, effects);
+  } else if (const std::optional<ShardId> shard = shard_of(message); shard && shard->value() < shards_.size()) {
+    shards_[shard->value()]->on_message(from, message, now, effects);
+  }
+  return effects;
+}
+
+Effects RegionCore::on_message(WorkerId from, const Message& message, TimePoint now) {
+  Effects effects;
+  if (const std::optional<ShardId> shard = shard_of(message)) {
+    if (shard->value() < shards_.size()) shards_[shard->value()]->on_message(from, message, now, effects);
+    return effects;
+  }
+  if (std::holds_alternative<Join>(message)) workers_.insert(from);
+  if (std::holds_alternative<Leave>(message)) workers_.erase(from);
+  for (auto& shard : shards_) shard->on_message(from, message, now, effects);
+  tell_presence(now, effects);
+  return effects;
+}
+
+Effects RegionCore::on_region_connected(RegionId region, TimePoint now) {
+  Effects effects;
+  for (auto& shard : shards_) shard->on_region_connected(region, now, effects);
+  tell_presence(now, effects);
+  return effects;
+}
+
+Effects RegionCore::on_region_disconnected(RegionId region, TimePoint now) {
+  Effects effects;
+  for (auto& shard : shards_) shard->on_region_disconnected(region, now, effects);
+  return effects;
+}
+
+Effects RegionCore::on_worker_left(WorkerId worker, TimePoint now) {
+  Effects effects;
+  workers_.erase(worker);
+  for (auto& shard : shards_) shard->on_worker_left(worker, now, effects);
+  tell_presence(now, effects);
+  return effects;
+}
+
+Effects RegionCore::on_drained(RegionId region, ShardId shard, Version version, TimePoint now) {
+  Effects effects;
+  if (shard.value() < shards_.size()) shards_[shard.value()]->on_drained(region, version, now, effects);
+  return effects;
+}
+
+Effects RegionCore::set_mode(const ModeSetting& setting, TimePoint now) {
+  Effects effects;
+  for (auto& shard : shards_) shard->set_mode(setting, now, effects);
+  return effects;
+}
+
+Effects RegionCore::on_tick(TimePoint now) {
+  Effects effects;
+  for (auto& shard : shards_) shard->on_tick(now, effects);
+  if (now >= presence_due_) tell_presence(now, effects);
+  effects.wake_at(presence_due_);
+  return effects;
+}
+
+void RegionCore::announce(const Announce& announce, TimePoint now, Effects& effects) {
+  if (announce.shard != ShardId() || announce.epoch < shards_.front()->epoch()) return;
+  for (auto& shard : shards_) shard->on_announce(announce.round, milliseconds(announce.window_ms), now, effects);
+  for (const WorkerId worker : workers_) effects.send(worker, announce);
+}
+
+void RegionCore::tell_presence(TimePoint now, Effects& effects) {
+  for (auto& shard : shards_) effects.send(shard->leader_region(), shard->presence());
+  presence_due_ = now + kPresenceInterval;
+}
+
+}  // namespace godwit

@@ -1,0 +1,60 @@
+// RegionCore: a region server's decisions, all shards. It routes events to its ShardCores, tells leaders who
+// trains here, and relays round announcements to workers. Pure: the server process, the simulator and the
+// benchmarks are shells around it.
+//
+// One strand owns it. Every event returns Effects, to be performed in the order that effects.h states.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "server/core/shard_core.h"
+
+namespace godwit {
+
+class RegionCore {
+ public:
+  struct Place {
+    RegionId self;
+    Incarnation incarnation;
+    std::vector<RegionId> leaders;                 // per shard
+    std::vector<std::optional<Epoch>> won_epochs;  // per shard; set where this region leads
+  };
+  // `settings` and `store` outlive the core. Errors: kCorrupt, kIo, kWrongEpoch.
+  static Result<std::unique_ptr<RegionCore>> open(const RunSettings& settings, const StoreReader& store,
+                                                  const Manifest& manifest, Place place, TimePoint now);
+
+  Effects start(TimePoint now);
+  Effects on_message(RegionId from, const Message& message, TimePoint now);
+  Effects on_message(WorkerId from, const Message& message, TimePoint now);
+  Effects on_region_connected(RegionId region, TimePoint now);
+  Effects on_region_disconnected(RegionId region, TimePoint now);
+  Effects on_worker_left(WorkerId worker, TimePoint now);
+  // A Replicate message to `region` has left for the wire.
+  Effects on_drained(RegionId region, ShardId shard, Version version, TimePoint now);
+  Effects set_mode(const ModeSetting& setting, TimePoint now);
+  Effects on_tick(TimePoint now);
+
+  std::size_t shard_count() const { return shards_.size(); }
+  const ShardCore& shard(ShardId id) const { return *shards_[id.value()]; }
+  const Layout& layout() const { return layout_; }
+
+ private:
+  RegionCore(const RunSettings& settings, Layout layout, Place place)
+      : settings_(settings), layout_(std::move(layout)), place_(std::move(place)) {}
+  void announce(const Announce& announce, TimePoint now, Effects& effects);
+  void tell_presence(TimePoint now, Effects& effects);
+
+  const RunSettings& settings_;
+  Layout layout_;
+  Place place_;
+  std::vector<std::unique_ptr<ShardCore>> shards_;
+  std::set<WorkerId> workers_;  // active ones
+  TimePoint presence_due_{};
+};
+
+// How often regions tell leaders who trains there; several times per lease.
+inline constexpr Duration kPresenceInterval = milliseconds(500);
+
+}  // namespace godwit

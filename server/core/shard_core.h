@@ -1,0 +1,96 @@
+// ShardCore: everything one region does for one shard, as one pure state machine: the replica (leading or
+// following), the region's aggregate and outbox, snapshots, and pulls. Events go in, Effects come out.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "server/core/aggregator.h"
+#include "server/core/follower.h"
+#include "server/core/leader.h"
+#include "server/core/puller.h"
+#include "server/core/recovery.h"
+#include "server/core/snapshotter.h"
+
+namespace godwit {
+
+struct ShardStatus {
+  ShardId shard;
+  RegionId leader;
+  bool leads = false;
+  Version version;
+  Version watermark;
+  Epoch epoch;
+  Round round;
+  Mode mode = Mode::kAsync;
+  ModeEpoch mode_epoch;
+  Outer outer = Outer::kNone;
+  std::uint32_t median_steps = 0;
+  double round_weight = 0;
+  std::uint64_t tokens = 0;
+  std::uint64_t parameters = 0;
+  std::uint64_t outbox_items = 0;
+  std::uint32_t workers = 0;
+  std::string waiting_for;  // leaders: why the next version is not there yet
+};
+
+class ShardCore {
+ public:
+  struct Place {
+    RegionId self;
+    RegionId leader;
+    ShardId shard;
+    Incarnation incarnation;
+    Hash manifest;
+    std::optional<Epoch> won_epoch;  // of the leader, by compare-and-swap; nullopt on followers
+  };
+  // Recovers from the store. `settings` and `store` outlive the core. Errors: kCorrupt, kIo.
+  static Result<std::unique_ptr<ShardCore>> open(const RunSettings& settings, const StoreReader& store,
+                                                 const ShardLayout& layout, Place place, TimePoint now);
+  ShardCore(const ShardCore&) = delete;
+  ShardCore& operator=(const ShardCore&) = delete;
+
+  void start(TimePoint now, Effects& effects);
+  void on_message(RegionId from, const Message& message, TimePoint now, Effects& effects);
+  void on_message(WorkerId from, const Message& message, TimePoint now, Effects& effects);
+  void on_announce(Round round, Duration window, TimePoint now, Effects& effects);
+  void on_region_connected(RegionId region, TimePoint now, Effects& effects);
+  void on_region_disconnected(RegionId region, TimePoint now, Effects& effects);
+  void on_worker_left(WorkerId worker, TimePoint now, Effects& effects);
+  void on_drained(RegionId region, Version version, TimePoint now, Effects& effects);
+  void set_mode(const ModeSetting& setting, TimePoint now, Effects& effects);
+  void on_tick(TimePoint now, Effects& effects);
+
+  const ShardState& state() const { return state_; }
+  RegionId leader_region() const { return place_.leader; }
+  Epoch epoch() const { return leader_ ? leader_->epoch() : follower_->epoch(); }
+  Version watermark() const { return leader_ ? leader_->watermark() : follower_->watermark(); }
+  Presence presence() const { return aggregator_->presence(); }
+  ShardStatus status() const;
+  std::uint64_t replayed() const { return replayed_; }
+  // Hash of every block at `version`: recomputed from memory at the head, else as the log states them.
+  // Errors: kNotFound when the version is not there (yet, or any more).
+  Result<std::vector<Hash>> block_hashes(Version version) const;
+
+ private:
+  ShardCore(const RunSettings& settings, const StoreReader& store, Recovered recovered, Place place);
+  // After every event: what the replica gained becomes visible to the aggregator, pulls and snapshots.
+  void settle(TimePoint now, Effects& effects);
+  void reload(TimePoint now, Effects& effects);
+
+  const RunSettings& settings_;
+  const StoreReader& store_;
+  Place place_;
+  ShardState state_;
+  EntryLog log_;
+  Snapshotter snapshotter_;
+  Puller puller_;
+  std::optional<Leader> leader_;
+  std::optional<Follower> follower_;
+  std::optional<Aggregator> aggregator_;
+  Version published_;   // what settle() has shown
+  Version published_watermark_;
+  std::uint64_t replayed_ = 0;
+};
+
+}  // namespace godwit
