@@ -17,7 +17,7 @@ Result<std::uint64_t> parse_bytes(std::string_view text);
 // Bits per second: "800bit/s", "64kbit/s", "200Mbit/s", "1Gbit/s".
 Result<std::uint64_t> parse_rate(std::string_view text);
 
-// The shortest text that parses to the same value.
+// Parses to the same value: a whole number of the largest unit that divides it.
 std::string format_duration(Duration duration);
 std::string format_bytes(std::uint64_t bytes);
 std::string format_rate(std::uint64_t bits_per_second);
