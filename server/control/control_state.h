@@ -1,6 +1,6 @@
 // ControlState: the control store as a pure state machine. It does no I/O and reads no clock: a
 // request and a time go in, a reply and what must be durable before it come out. The rules of the
-// data: control_messages.h.
+// data: shared/protocol/control_messages.h.
 //
 // One thread at a time. Times must not run backwards: an earlier one counts as the latest seen.
 #pragma once
@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "server/control/control_messages.h"
+#include "shared/protocol/control_messages.h"
 #include "server/core/store.h"
 
 namespace godwit {

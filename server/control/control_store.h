@@ -1,11 +1,11 @@
 // ControlStore: where the cluster agrees on who leads, who is in sync, which mode runs. Embedded in
 // one server (embedded_control_store.h), or reached over the network; what may be asked is in
-// control_messages.h.
+// shared/protocol/control_messages.h.
 #pragma once
 
 #include <functional>
 
-#include "server/control/control_messages.h"
+#include "shared/protocol/control_messages.h"
 
 namespace godwit {
 

@@ -13,7 +13,8 @@ constexpr std::size_t kNamedBytes = 45;  // without members
 constexpr std::size_t kBlockBytes = 21;
 
 void put(ByteWriter& out, const Named& named) {
-  GODWIT_CHECK(is_amount(named.staleness_rounds) && is_amount(named.factor), "an entry records finite scalars");
+  GODWIT_CHECK(is_amount(named.staleness_rounds) && is_amount(named.factor),
+               "an entry records finite scalars");
   out.put(named.region);
   out.put(named.incarnation);
   out.put(named.sequence);
@@ -83,8 +84,9 @@ void get_place(FieldReader& in, EntryHeader& entry) {
 }
 
 void put_arithmetic(ByteWriter& out, const EntryHeader& entry) {
-  for (const double scalar : {double{entry.learning_rate}, double{entry.momentum}, double{entry.inverse_weight},
-                              entry.round_weight, entry.total_weight}) {
+  for (const double scalar :
+       {double{entry.learning_rate}, double{entry.momentum}, double{entry.inverse_weight},
+        entry.round_weight, entry.total_weight}) {
     GODWIT_CHECK(is_amount(scalar), "an entry records finite scalars");
   }
   out.put(entry.outer);
@@ -142,7 +144,8 @@ Result<EntryHeader> EntryHeader::decode(ByteView bytes) {
     in.get_amount("live weight", region.weight);
   }
   const std::uint32_t contributions = in.get_count(kNamedBytes);
-  for (std::uint32_t i = 0; i < contributions && in.ok(); ++i) get(in, entry.contributions.emplace_back());
+  for (std::uint32_t i = 0; i < contributions && in.ok(); ++i)
+    get(in, entry.contributions.emplace_back());
   const std::uint32_t blocks = in.get_count(kBlockBytes);
   for (std::uint32_t i = 0; i < blocks && in.ok(); ++i) get(in, entry.blocks.emplace_back());
   if (const auto read = in.finish(); !read) return read.error();

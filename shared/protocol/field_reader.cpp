@@ -4,10 +4,12 @@
 
 namespace godwit {
 
-FieldReader::FieldReader(std::string_view record, std::uint8_t format, ByteView bytes) : record_(record), in_(bytes) {
+FieldReader::FieldReader(std::string_view record, std::uint8_t format, ByteView bytes)
+    : record_(record), in_(bytes) {
   const auto found = in_.get<std::uint8_t>();
   if (!in_.failed() && found != format) {
-    reject(Errc::kUnsupported, "format " + std::to_string(found) + " is not known here, " + std::to_string(format) + " is");
+    reject(Errc::kUnsupported, "format " + std::to_string(found) + " is not known here, " +
+                                   std::to_string(format) + " is");
   }
 }
 
@@ -37,9 +39,11 @@ void FieldReader::reject(Errc code, std::string why) {
 Result<void> FieldReader::finish() const {
   const std::string record(record_);
   if (!reason_.empty()) return Error{code_, record + ": " + reason_};
-  if (in_.failed()) return Error{Errc::kMalformed, record + ": cut short, or a count beyond its end"};
+  if (in_.failed())
+    return Error{Errc::kMalformed, record + ": cut short, or a count beyond its end"};
   if (in_.remaining() > 0) {
-    return Error{Errc::kMalformed, record + ": " + std::to_string(in_.remaining()) + " bytes left over"};
+    return Error{Errc::kMalformed,
+                 record + ": " + std::to_string(in_.remaining()) + " bytes left over"};
   }
   return {};
 }

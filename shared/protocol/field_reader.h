@@ -1,5 +1,6 @@
-// FieldReader: a ByteReader for one kind of record that remembers the first thing that was wrong, by name.
-// After a failure every read still returns, with zeroes; finish() reports it once. One thread.
+// FieldReader: a ByteReader for one kind of record that remembers the first thing that was wrong,
+// by name. After a failure every read still returns, with zeroes; finish() reports it once. One
+// thread.
 #pragma once
 
 #include <cmath>
@@ -23,13 +24,13 @@ class FieldReader {
   FieldReader(std::string_view record, std::uint8_t format, ByteView bytes);
 
   template <class T>
-    requires(!std::is_enum_v<T> && !std::floating_point<T>)
-  void get(T& value) { in_.get(value); }
+  requires(!std::is_enum_v<T> && !std::floating_point<T>) void get(T& value) { in_.get(value); }
   template <class E>
   void get_enum(std::string_view field, E& value, E first, E last) {
     in_.get(value);
     if (!in_.failed() && (value < first || value > last)) {
-      reject(Errc::kMalformed, "unknown " + std::string(field) + " " + std::to_string(static_cast<unsigned>(value)));
+      reject(Errc::kMalformed,
+             "unknown " + std::string(field) + " " + std::to_string(static_cast<unsigned>(value)));
       value = first;
     }
   }

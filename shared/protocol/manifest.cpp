@@ -32,22 +32,26 @@ Result<void> validate_name(const std::string& name) {
     return invalid("a tensor's name has 1 to " + std::to_string(kMaxTensorNameBytes) + " bytes");
   }
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
-  if (std::any_of(name.begin(), name.end(), is_control)) return invalid("a tensor's name holds a control character");
+  if (std::any_of(name.begin(), name.end(), is_control))
+    return invalid("a tensor's name holds a control character");
   return {};
 }
 
 // The number of parameters of a tensor.
 Result<std::uint64_t> checked_count(const ManifestTensor& tensor) {
   if (tensor.shape.size() > kMaxRank) {
-    return invalid("tensor '" + tensor.name + "' has more than " + std::to_string(kMaxRank) + " dimensions");
+    return invalid("tensor '" + tensor.name + "' has more than " + std::to_string(kMaxRank) +
+                   " dimensions");
   }
   std::uint64_t count = 1;
   for (const std::int64_t dimension : tensor.shape) {
     if (dimension <= 0) {
-      return invalid("tensor '" + tensor.name + "' has shape " + shape_text(tensor.shape) + ": every dimension must be above 0");
+      return invalid("tensor '" + tensor.name + "' has shape " + shape_text(tensor.shape) +
+                     ": every dimension must be above 0");
     }
     if (static_cast<std::uint64_t>(dimension) > kMaxParameters / count) {
-      return invalid("tensor '" + tensor.name + "' of shape " + shape_text(tensor.shape) + " has more than 2^40 parameters");
+      return invalid("tensor '" + tensor.name + "' of shape " + shape_text(tensor.shape) +
+                     " has more than 2^40 parameters");
     }
     count *= static_cast<std::uint64_t>(dimension);
   }
@@ -56,27 +60,32 @@ Result<std::uint64_t> checked_count(const ManifestTensor& tensor) {
 
 std::string difference(const ManifestTensor& here, const ManifestTensor& run, std::size_t index) {
   if (here.name != run.name) {
-    return "tensor " + std::to_string(index) + " is '" + here.name + "' here and '" + run.name + "' in the run";
+    return "tensor " + std::to_string(index) + " is '" + here.name + "' here and '" + run.name +
+           "' in the run";
   }
   if (here.shape != run.shape) {
-    return "tensor '" + here.name + "' has shape " + shape_text(here.shape) + " here and " + shape_text(run.shape) +
-           " in the run";
+    return "tensor '" + here.name + "' has shape " + shape_text(here.shape) + " here and " +
+           shape_text(run.shape) + " in the run";
   }
   if (here.exact != run.exact) {
-    return "tensor '" + here.name + "' is " + (here.exact ? "exact here and lossy" : "lossy here and exact") +
-           " in the run";
+    return "tensor '" + here.name + "' is " +
+           (here.exact ? "exact here and lossy" : "lossy here and exact") + " in the run";
   }
   return "";
 }
 
-void append_blocks(std::vector<Block>& blocks, std::uint64_t offset, std::uint64_t count, std::uint32_t size, bool exact) {
+void append_blocks(std::vector<Block>& blocks, std::uint64_t offset, std::uint64_t count,
+                   std::uint32_t size, bool exact) {
   for (std::uint64_t at = 0; at < count; at += size) {
-    blocks.push_back({offset + at, static_cast<std::uint32_t>(std::min<std::uint64_t>(size, count - at)), exact});
+    blocks.push_back({offset + at,
+                      static_cast<std::uint32_t>(std::min<std::uint64_t>(size, count - at)),
+                      exact});
   }
 }
 
 // Cuts at the block boundary nearest to the ideal one, but leaves every shard at least one block.
-std::vector<ShardLayout> cut_shards(const std::vector<Block>& blocks, std::uint64_t parameters, std::uint32_t shards) {
+std::vector<ShardLayout> cut_shards(const std::vector<Block>& blocks, std::uint64_t parameters,
+                                    std::uint32_t shards) {
   std::vector<ShardLayout> out;
   out.reserve(shards);
   std::size_t next = 0;
@@ -112,7 +121,8 @@ Bytes Manifest::encode() const {
     out.put_string(tensor.name);
     out.put(static_cast<std::uint8_t>(tensor.exact ? 1 : 0));
     out.put(static_cast<std::uint8_t>(tensor.shape.size()));
-    for (const std::int64_t dimension : tensor.shape) out.put(static_cast<std::uint64_t>(dimension));
+    for (const std::int64_t dimension : tensor.shape)
+      out.put(static_cast<std::uint64_t>(dimension));
   }
   return out.take();
 }
@@ -144,7 +154,8 @@ Result<void> Manifest::validate() const {
                    std::to_string(block_parameters));
   }
   if (shards == 0 || shards > kMaxShards) {
-    return invalid("a run has 1 to " + std::to_string(kMaxShards) + " shards, not " + std::to_string(shards));
+    return invalid("a run has 1 to " + std::to_string(kMaxShards) + " shards, not " +
+                   std::to_string(shards));
   }
   if (tensors.empty()) return invalid("no tensor: the model is empty");
   if (tensors.size() > kMaxTensors) return invalid("more than 2^20 tensors");
@@ -153,13 +164,15 @@ Result<void> Manifest::validate() const {
   std::uint64_t exact = 0;
   for (const ManifestTensor& tensor : tensors) {
     if (const auto name = validate_name(tensor.name); !name) return name.error();
-    if (!names.insert(tensor.name).second) return invalid("two tensors are called '" + tensor.name + "'");
+    if (!names.insert(tensor.name).second)
+      return invalid("two tensors are called '" + tensor.name + "'");
     const auto count = checked_count(tensor);
     if (!count) return count.error();
     (tensor.exact ? exact : lossy) += *count;
     if (lossy + exact > kMaxParameters) return invalid("the model has more than 2^40 parameters");
   }
-  const std::uint64_t blocks = blocks_of(lossy, block_parameters) + blocks_of(exact, block_parameters);
+  const std::uint64_t blocks =
+      blocks_of(lossy, block_parameters) + blocks_of(exact, block_parameters);
   if (blocks > kMaxBlocks) {
     return invalid(std::to_string(blocks) + " blocks, above 2^22: choose larger blocks");
   }
@@ -175,12 +188,14 @@ Hash Manifest::hash() const { return checksum(encode()); }
 std::string Manifest::first_difference(const Manifest& other) const {
   const std::size_t both = std::min(tensors.size(), other.tensors.size());
   for (std::size_t i = 0; i < both; ++i) {
-    if (std::string found = difference(tensors[i], other.tensors[i], i); !found.empty()) return found;
+    if (std::string found = difference(tensors[i], other.tensors[i], i); !found.empty())
+      return found;
   }
   if (tensors.size() != other.tensors.size()) {
     const bool more_here = tensors.size() > both;
-    return std::to_string(tensors.size()) + " tensors here and " + std::to_string(other.tensors.size()) +
-           " in the run: '" + (more_here ? *this : other).tensors[both].name + "' is only " +
+    return std::to_string(tensors.size()) + " tensors here and " +
+           std::to_string(other.tensors.size()) + " in the run: '" +
+           (more_here ? *this : other).tensors[both].name + "' is only " +
            (more_here ? "here" : "there");
   }
   if (block_parameters != other.block_parameters) {
@@ -188,7 +203,8 @@ std::string Manifest::first_difference(const Manifest& other) const {
            std::to_string(other.block_parameters) + " in the run";
   }
   if (shards != other.shards) {
-    return std::to_string(shards) + " shards here and " + std::to_string(other.shards) + " in the run";
+    return std::to_string(shards) + " shards here and " + std::to_string(other.shards) +
+           " in the run";
   }
   return "";
 }
@@ -204,7 +220,8 @@ Layout::Layout(const Manifest& manifest) {
       tensors[i] = {parameters, manifest.tensors[i].count()};
       parameters += tensors[i].count;
     }
-    append_blocks(blocks, class_offset, parameters - class_offset, manifest.block_parameters, exact);
+    append_blocks(blocks, class_offset, parameters - class_offset, manifest.block_parameters,
+                  exact);
   }
   shards = cut_shards(blocks, parameters, manifest.shards);
 }

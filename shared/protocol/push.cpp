@@ -25,7 +25,8 @@ void get(ByteReader& in, PushId& id) {
 }
 
 void put(ByteWriter& out, const Member& member) {
-  GODWIT_CHECK(is_amount(member.weight) && is_amount(member.clip), "a contribution records finite scalars");
+  GODWIT_CHECK(is_amount(member.weight) && is_amount(member.clip),
+               "a contribution records finite scalars");
   put(out, member.id);
   out.put(member.weight);
   out.put(member.steps);

@@ -1,4 +1,4 @@
-#include "server/control/control_messages.h"
+#include "shared/protocol/control_messages.h"
 
 #include <gtest/gtest.h>
 

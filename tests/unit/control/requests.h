@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "server/control/control_messages.h"
+#include "shared/protocol/control_messages.h"
 
 namespace godwit::requests {
 
