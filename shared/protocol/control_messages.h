@@ -32,14 +32,15 @@ inline constexpr std::size_t kControlReplyBytesMax = 4U << 20U;  // above it a r
 inline constexpr Duration kControlTtlMax = std::chrono::hours(1);
 inline constexpr Duration kControlWaitMax = std::chrono::minutes(1);
 
+// Numbers travel on the wire and are never reused.
 enum class ControlKind : std::uint8_t {
-  kGet,             // the item of `key`, or no item
-  kCompareAndSwap,  // sets `key` to `value` if its revision is `expected_revision` (0: it must not
-                    // exist)
-  kList,  // items whose key starts with `key` and whose revision is above `since_revision`
-  kLeaseKeepalive,  // takes or prolongs the lease `key` for the holder `value`; a ttl of zero gives
-                    // it up
-  kWatch,           // as kList, but waits up to `wait` until there is an item
+  kGet = 1,             // the item of `key`, or no item
+  kCompareAndSwap = 2,  // sets `key` to `value` if its revision is `expected_revision` (0: it must
+                        // not exist)
+  kList = 3,  // items whose key starts with `key` and whose revision is above `since_revision`
+  kLeaseKeepalive = 4,  // takes or prolongs the lease `key` for the holder `value`; a ttl of zero
+                        // gives it up
+  kWatch = 5,  // as kList, but waits up to `wait` until there is an item
 };
 
 struct ControlRequest {
