@@ -34,6 +34,7 @@ struct ServerConfig {
   HostPort admin;      // HTTP: probes, metrics, operators
   // An admin address that other machines reach must be asked for; reads need the token then, too.
   bool admin_beyond_loopback = false;
+  bool operator==(const ServerConfig&) const = default;
 };
 
 // What an acknowledgement promises, weakest first; the numbers are those of the server's AckClass.
@@ -61,12 +62,14 @@ struct RunConfig {
   double nesterov_learning_rate = 0.7;
   double nesterov_momentum = 0.9;
   std::uint32_t nesterov_steps_min = 16;
+  bool operator==(const RunConfig&) const = default;
 };
 
 // [link]: the shaper for development, on connections between regions only.
 struct LinkConfig {
   Duration delay{};                   // one way
   std::uint64_t bits_per_second = 0;  // 0: no limit
+  bool operator==(const LinkConfig&) const = default;
 };
 
 // [limits]. Full is an answer (`overloaded, retry after`), never growth.
@@ -81,6 +84,7 @@ struct LimitsConfig {
   std::uint64_t pull_reply_bytes = 32ULL << 20;
   std::uint64_t log_retained_versions = 1024;
   std::uint64_t snapshot_versions = 64;
+  bool operator==(const LimitsConfig&) const = default;
 };
 
 struct ClusterConfig {
@@ -92,6 +96,8 @@ struct ClusterConfig {
   LinkConfig link;
   LimitsConfig limits;
   std::filesystem::path folder;  // of the file: everything below lies beside it
+
+  bool operator==(const ClusterConfig&) const = default;
 
   const ServerConfig* find_server(std::string_view server) const;  // nullptr when there is none
   const ServerConfig& control_server() const;

@@ -36,17 +36,17 @@ struct Kind {
   std::uint64_t max;
 };
 
-const Kind kDuration = {"a duration", kDurationUnits, {"ms", "s"},
+constexpr Kind kDuration = {"a duration", kDurationUnits, {"ms", "s"},
                         static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())};
-const Kind kSize = {"a size", kByteUnits, {"KiB", "MiB"}, std::numeric_limits<std::uint64_t>::max()};
-const Kind kRate = {"a rate", kRateUnits, {"Mbit/s", "Gbit/s"}, std::numeric_limits<std::uint64_t>::max()};
+constexpr Kind kSize = {"a size", kByteUnits, {"KiB", "MiB"}, std::numeric_limits<std::uint64_t>::max()};
+constexpr Kind kRate = {"a rate", kRateUnits, {"Mbit/s", "Gbit/s"}, std::numeric_limits<std::uint64_t>::max()};
 
-std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
+std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 Error wrong(const Kind& kind, std::string_view text, const std::string& what) {
   std::string units;
   for (const Unit& unit : kind.units) units += (units.empty() ? "" : ", ") + std::string(unit.name);
-  return Error{Errc::kConfig, quoted(text) + ": " + what + "; " + std::string(kind.noun) +
+  return Error{Errc::kConfig, in_quotes(text) + ": " + what + "; " + std::string(kind.noun) +
                                   " is a number and a unit (" + units + ")"};
 }
 
@@ -54,7 +54,7 @@ std::size_t digits_of(std::string_view text) {
   return std::min(text.find_first_not_of("0123456789"), text.size());
 }
 
-// The number is whole.fraction; 128 bits hold every product exactly.
+// whole.fraction unit; 128 bits hold every product.
 Result<std::uint64_t> parse_quantity(const Kind& kind, std::string_view text) {
   const std::string_view whole = text.substr(0, digits_of(text));
   std::string_view rest = text.substr(whole.size());
@@ -66,8 +66,8 @@ Result<std::uint64_t> parse_quantity(const Kind& kind, std::string_view text) {
   }
   if (whole.empty()) return wrong(kind, text, "does not start with a digit");
   if (rest.empty()) {
-    return wrong(kind, text, "no unit: write " + quoted(std::string(text) + std::string(kind.usual[0])) +
-                                 " or " + quoted(std::string(text) + std::string(kind.usual[1])));
+    return wrong(kind, text, "no unit: write " + in_quotes(std::string(text) + std::string(kind.usual[0])) +
+                                 " or " + in_quotes(std::string(text) + std::string(kind.usual[1])));
   }
   std::uint64_t number = 0;
   if (std::from_chars(whole.data(), whole.data() + whole.size(), number).ec != std::errc()) {
@@ -75,16 +75,18 @@ Result<std::uint64_t> parse_quantity(const Kind& kind, std::string_view text) {
   }
   for (const Unit& unit : kind.units) {
     if (unit.name != rest) continue;
-    unsigned __int128 value = static_cast<unsigned __int128>(number) * unit.size;
-    std::uint64_t scale = unit.size;
+    std::uint64_t parts = 0;
+    std::uint64_t parts_per_one = 1;
     for (const char digit : fraction) {
-      scale /= 10;
-      value += static_cast<std::uint64_t>(digit - '0') * scale;
+      parts = parts * 10 + static_cast<std::uint64_t>(digit - '0');
+      parts_per_one *= 10;
     }
+    const unsigned __int128 value = static_cast<unsigned __int128>(number) * unit.size +
+                                    static_cast<unsigned __int128>(parts) * unit.size / parts_per_one;
     if (value > kind.max) return wrong(kind, text, "too large");
     return static_cast<std::uint64_t>(value);
   }
-  return wrong(kind, text, "unknown unit " + quoted(rest));
+  return wrong(kind, text, "unknown unit " + in_quotes(rest));
 }
 
 std::string format_quantity(const Kind& kind, std::uint64_t value) {

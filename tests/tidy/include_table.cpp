@@ -20,12 +20,14 @@ shared/codec      | base tensor                                       | simd cud
 shared/protocol   | base tensor codec                                 |
 shared/metrics    | base                                              | prometheus
 shared/wire       | base protocol /schema                             | capnp
-shared/net        | base protocol metrics wire                        | asio beast openssl fmt os
+shared/net        | base codec protocol metrics wire                  | asio beast openssl fmt os
+                  |                                                   | toml++@cluster_config_parser.cpp
 
 server/core       | base tensor codec protocol                        |
 server/storage    | base server/core                                  | os rocksdb@rocksdb_store.cpp
 server/control    | base protocol server/core                         |
 server/http       | base metrics net protocol                         | boost-json boost-url fmt
+                  |                                                   | asio@http_server.cpp beast@http_server.cpp
 server/app        | shared server/core server/storage server/control  | cli11 toml++ fmt os
                   | server/http                                       |
 server/cli        | base protocol net tensor codec                    | openssl boost-json beast asio cli11
