@@ -38,7 +38,8 @@ struct Entry {
 };
 
 Error bad(Errc code, std::string_view name, std::string_view why) {
-  return Error{code, "safetensors: tensor '" + std::string(name.substr(0, 200)) + "': " + std::string(why)};
+  return Error{
+      code, "safetensors: tensor '" + std::string(name.substr(0, 200)) + "': " + std::string(why)};
 }
 
 Error bad_header(std::string_view why) {
@@ -66,7 +67,8 @@ Result<Dtype> parse_dtype(std::string_view name, const json::object& fields) {
 Result<void> parse_shape(const json::object& fields, Entry& entry) {
   const json::value* field = fields.if_contains("shape");
   if (field == nullptr || !field->is_array()) return bad(Errc::kMalformed, entry.name, "no shape");
-  if (field->get_array().size() > kMaxDimensions) return bad(Errc::kInvalid, entry.name, "too many dimensions");
+  if (field->get_array().size() > kMaxDimensions)
+    return bad(Errc::kInvalid, entry.name, "too many dimensions");
   entry.count = 1;
   for (const json::value& extent : field->get_array()) {
     const std::optional<std::uint64_t> value = natural(extent);
@@ -88,7 +90,8 @@ Result<void> parse_offsets(const json::object& fields, Entry& entry) {
   }
   const std::optional<std::uint64_t> begin = natural(field->get_array()[0]);
   const std::optional<std::uint64_t> end = natural(field->get_array()[1]);
-  if (!begin || !end) return bad(Errc::kMalformed, entry.name, "data_offsets are not natural numbers");
+  if (!begin || !end)
+    return bad(Errc::kMalformed, entry.name, "data_offsets are not natural numbers");
   std::uint64_t bytes = 0;
   const bool overflows = __builtin_mul_overflow(entry.count, bytes_of(entry.dtype), &bytes);
   if (overflows || *begin > *end || *end - *begin != bytes) {
@@ -129,17 +132,21 @@ Result<void> check_tiling(std::vector<Entry>& entries, std::uint64_t data_bytes)
   });
   std::uint64_t next = 0;
   for (const Entry& entry : entries) {
-    if (entry.begin != next) return bad(Errc::kInvalid, entry.name, "a hole or an overlap before its data");
+    if (entry.begin != next)
+      return bad(Errc::kInvalid, entry.name, "a hole or an overlap before its data");
     next = entry.end;
   }
   if (next != data_bytes) {
     return Error{Errc::kInvalid, "safetensors: the header describes " + std::to_string(next) +
-                                     " bytes of data, the file holds " + std::to_string(data_bytes)};
+                                     " bytes of data, the file holds " +
+                                     std::to_string(data_bytes)};
   }
   return {};
 }
 
-float from_bf16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+float from_bf16(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
 
 float from_f16(std::uint16_t bits) {
   const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16;
@@ -182,7 +189,8 @@ json::object header_of(std::span<const TensorView* const> tensors, const Metadat
     }
     GODWIT_REQUIRE(count == tensor->values.size(), tensor->name);
     GODWIT_REQUIRE(!header.contains(tensor->name), tensor->name);
-    header[tensor->name] = {{"dtype", "F32"}, {"shape", std::move(shape)}, {"data_offsets", {begin, end}}};
+    header[tensor->name] = {
+        {"dtype", "F32"}, {"shape", std::move(shape)}, {"data_offsets", {begin, end}}};
     begin = end;
   }
   return header;
@@ -191,14 +199,16 @@ json::object header_of(std::span<const TensorView* const> tensors, const Metadat
 }  // namespace
 
 const Tensor* File::find(std::string_view name) const {
-  const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const Tensor& t) { return t.name == name; });
+  const auto found =
+      std::find_if(tensors.begin(), tensors.end(), [&](const Tensor& t) { return t.name == name; });
   return found == tensors.end() ? nullptr : &*found;
 }
 
 Bytes encode(std::span<const TensorView> tensors, Metadata metadata) {
   std::vector<const TensorView*> sorted;
   for (const TensorView& tensor : tensors) sorted.push_back(&tensor);
-  std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto* a, const auto* b) { return a->name < b->name; });
   metadata.emplace("format", "pt");
   std::string header = json::serialize(header_of(sorted, metadata));
   header.append((kLengthBytes - header.size() % kLengthBytes) % kLengthBytes, ' ');
@@ -221,10 +231,12 @@ Result<File> decode(ByteView bytes) {
   }
   const ByteView header = bytes.subspan(kLengthBytes, header_bytes);
   const ByteView data = bytes.subspan(kLengthBytes + header_bytes);
-  if (header.empty() || text(header).front() != '{') return bad_header("the header is not a JSON object");
+  if (header.empty() || text(header).front() != '{')
+    return bad_header("the header is not a JSON object");
   json::error_code failure;
   const json::value parsed = json::parse(json::string_view(text(header)), failure);
-  if (failure || !parsed.is_object()) return bad_header("the header is not valid JSON: " + failure.message());
+  if (failure || !parsed.is_object())
+    return bad_header("the header is not valid JSON: " + failure.message());
 
   File file;
   std::vector<Entry> entries;
@@ -241,30 +253,35 @@ Result<File> decode(ByteView bytes) {
   }
   if (Result<void> tiled = check_tiling(entries, data.size()); !tiled) return tiled.error();
   for (Entry& entry : entries) {
-    file.tensors.push_back({std::move(entry.name), std::move(entry.shape),
-                            to_floats(data.subspan(entry.begin, entry.end - entry.begin), entry.dtype)});
+    file.tensors.push_back(
+        {std::move(entry.name), std::move(entry.shape),
+         to_floats(data.subspan(entry.begin, entry.end - entry.begin), entry.dtype)});
   }
   return file;
 }
 
-Result<void> write_file(const std::string& path, std::span<const TensorView> tensors, Metadata metadata) {
+Result<void> write_file(const std::string& path, std::span<const TensorView> tensors,
+                        Metadata metadata) {
   const Bytes bytes = encode(tensors, std::move(metadata));
   const std::string partial = path + ".partial";
   std::ofstream out(partial, std::ios::binary | std::ios::trunc);
-  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  out.write(reinterpret_cast<const char*>(bytes.data()),
+            static_cast<std::streamsize>(bytes.size()));
   out.close();
   std::error_code failure;
   if (out) std::filesystem::rename(partial, path, failure);
   if (!out || failure) {
     std::remove(partial.c_str());
-    return Error{Errc::kIo, "cannot write " + path + ": is the folder there, writable, and not full?"};
+    return Error{Errc::kIo,
+                 "cannot write " + path + ": is the folder there, writable, and not full?"};
   }
   return {};
 }
 
 Result<File> read_file(const std::string& path) {
   std::error_code failure;
-  if (!std::filesystem::is_regular_file(path, failure)) return Error{Errc::kNotFound, "no file " + path};
+  if (!std::filesystem::is_regular_file(path, failure))
+    return Error{Errc::kNotFound, "no file " + path};
   const std::uint64_t size = std::filesystem::file_size(path, failure);
   std::ifstream in(path, std::ios::binary);
   if (failure || !in) return Error{Errc::kIo, "cannot open " + path};

@@ -26,7 +26,8 @@ Errc refusal(std::string_view header, std::size_t data_bytes) {
 }
 
 float decoded(const char* dtype, std::uint16_t bits) {
-  Bytes bytes = file_of(std::string(R"({"x":{"dtype":")") + dtype + R"(","shape":[],"data_offsets":[0,2]}})", 2);
+  Bytes bytes = file_of(
+      std::string(R"({"x":{"dtype":")") + dtype + R"(","shape":[],"data_offsets":[0,2]}})", 2);
   std::memcpy(bytes.data() + bytes.size() - 2, &bits, 2);
   return decode(bytes)->tensors.at(0).values.at(0);
 }
@@ -48,10 +49,12 @@ TEST(Safetensors, WritesTheHeaderThatOtherReadersExpect) {
 }
 
 RC_GTEST_PROP(Safetensors, ReturnsWhatWasWritten, ()) {
-  const auto rows = *rc::gen::container<std::vector<std::vector<float>>>(rc::gen::arbitrary<std::vector<float>>());
+  const auto rows = *rc::gen::container<std::vector<std::vector<float>>>(
+      rc::gen::arbitrary<std::vector<float>>());
   std::vector<TensorView> tensors;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    tensors.push_back({"t" + std::to_string(i), {static_cast<std::int64_t>(rows[i].size()), 1}, rows[i]});
+    tensors.push_back(
+        {"t" + std::to_string(i), {static_cast<std::int64_t>(rows[i].size()), 1}, rows[i]});
   }
   const Result<File> file = decode(encode(tensors, {{"version", "7"}}));
   RC_ASSERT(file.has_value());
@@ -65,13 +68,15 @@ RC_GTEST_PROP(Safetensors, ReturnsWhatWasWritten, ()) {
   }
 }
 
-RC_GTEST_PROP(Safetensors, SurvivesAnyDamage, (std::uint32_t where, std::uint8_t by, std::uint8_t cut)) {
+RC_GTEST_PROP(Safetensors, SurvivesAnyDamage,
+              (std::uint32_t where, std::uint8_t by, std::uint8_t cut)) {
   const std::vector<float> values{1, 2, 3, 4};
   const std::vector<TensorView> tensors{{"a", {2, 1}, std::span(values).first(2)},
                                         {"b", {2}, std::span(values).last(2)}};
   Bytes bytes = encode(tensors);
   bytes[where % bytes.size()] ^= std::byte{by};
-  const Result<File> file = decode(ByteView(bytes).first(bytes.size() - cut % bytes.size()));  // must not crash
+  const Result<File> file =
+      decode(ByteView(bytes).first(bytes.size() - cut % bytes.size()));  // must not crash
   if (!file) RC_ASSERT(!file.error().context.empty());
 }
 
@@ -94,16 +99,22 @@ TEST(Safetensors, RefusesHostileHeaders) {
   EXPECT_EQ(refusal(R"({"x":3})", 0), Errc::kMalformed);
   EXPECT_EQ(refusal(R"({"__metadata__":{"a":1}})", 0), Errc::kMalformed);
   EXPECT_EQ(refusal(one(R"("shape":[1],"data_offsets":[0,4])"), 4), Errc::kMalformed);
-  EXPECT_EQ(refusal(one(R"("dtype":"I64","shape":[1],"data_offsets":[0,8])"), 8), Errc::kUnsupported);
-  EXPECT_EQ(refusal(one(R"("dtype":"F32","shape":[-1],"data_offsets":[0,4])"), 4), Errc::kMalformed);
-  EXPECT_EQ(refusal(one(R"("dtype":"F32","shape":[1.0],"data_offsets":[0,4])"), 4), Errc::kMalformed);
+  EXPECT_EQ(refusal(one(R"("dtype":"I64","shape":[1],"data_offsets":[0,8])"), 8),
+            Errc::kUnsupported);
+  EXPECT_EQ(refusal(one(R"("dtype":"F32","shape":[-1],"data_offsets":[0,4])"), 4),
+            Errc::kMalformed);
+  EXPECT_EQ(refusal(one(R"("dtype":"F32","shape":[1.0],"data_offsets":[0,4])"), 4),
+            Errc::kMalformed);
   EXPECT_EQ(refusal(one(R"("dtype":"F32","shape":[1],"data_offsets":[0])"), 4), Errc::kMalformed);
   EXPECT_EQ(refusal(one(R"("dtype":"F32","shape":[2],"data_offsets":[0,4])"), 4), Errc::kInvalid);
   EXPECT_EQ(refusal(one(R"("dtype":"F32","shape":[1],"data_offsets":[4,0])"), 4), Errc::kInvalid);
   EXPECT_EQ(refusal(one(R"("dtype":"F32","shape":[1],"data_offsets":[0,4])"), 8), Errc::kInvalid);
   // 2^62 x 4 elements, 2^62 x 4 bytes: both are 0 modulo 2^64
-  EXPECT_EQ(refusal(one(R"("dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0])"), 0), Errc::kInvalid);
-  EXPECT_EQ(refusal(one(R"("dtype":"F32","shape":[4611686018427387904],"data_offsets":[0,0])"), 0), Errc::kInvalid);
+  EXPECT_EQ(
+      refusal(one(R"("dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0])"), 0),
+      Errc::kInvalid);
+  EXPECT_EQ(refusal(one(R"("dtype":"F32","shape":[4611686018427387904],"data_offsets":[0,0])"), 0),
+            Errc::kInvalid);
 }
 
 TEST(Safetensors, RefusesHolesOverlapsAndDuplicates) {
@@ -120,7 +131,8 @@ TEST(Safetensors, RefusesHolesOverlapsAndDuplicates) {
 TEST(Safetensors, RefusesLengthsBeyondTheFile) {
   Bytes bytes = file_of("{}", 0);
   EXPECT_TRUE(decode(bytes).has_value());
-  for (const std::uint64_t length : {std::uint64_t{3}, std::uint64_t{100'000'001}, ~std::uint64_t{0}}) {
+  for (const std::uint64_t length :
+       {std::uint64_t{3}, std::uint64_t{100'000'001}, ~std::uint64_t{0}}) {
     std::memcpy(bytes.data(), &length, 8);
     EXPECT_EQ(decode(bytes).error().code, Errc::kMalformed);
   }
