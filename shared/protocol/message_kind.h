@@ -13,8 +13,7 @@ enum class MessageKind : std::uint16_t {
   kGoodbye = 3,  // the last frame before a close: u16 error code, string why
   kPing = 4,     // u64 number
   kPong = 5,     // the number of the ping that it answers
-  kChunk =
-      6,  // a part of a payload of a message that is being transferred (shared/wire/transfer.h)
+  kChunk = 6,    // a part of a payload: shared/wire/transfer.h
 
   // 16 and up: conversations. Worker -> its region's server
   kManifestOffer = 16,
