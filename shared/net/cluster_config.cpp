@@ -14,7 +14,9 @@ constexpr std::array kAcknowledgementNames = {"memory", "region", "committed", "
 
 }  // namespace
 
-bool HostPort::is_loopback() const { return host == "localhost" || host == "::1" || host.starts_with("127."); }
+bool HostPort::is_loopback() const {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
 
 std::string to_string(const HostPort& address) {
   const bool bracketed = address.host.find(':') != std::string::npos;
@@ -23,8 +25,9 @@ std::string to_string(const HostPort& address) {
 
 Result<HostPort> parse_host_port(std::string_view text) {
   const auto wrong = [text](std::string_view what) {
-    return Error{Errc::kConfig, '"' + std::string(text) + "\": " + std::string(what) +
-                                    "; an address is \"host:port\", as in \"127.0.0.1:7700\" or \"[::1]:7700\""};
+    return Error{Errc::kConfig,
+                 '"' + std::string(text) + "\": " + std::string(what) +
+                     "; an address is \"host:port\", as in \"127.0.0.1:7700\" or \"[::1]:7700\""};
   };
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return wrong("no port");
@@ -45,15 +48,18 @@ Result<HostPort> parse_host_port(std::string_view text) {
   return address;
 }
 
-std::string_view name(Acknowledgement ack) { return kAcknowledgementNames[static_cast<std::size_t>(ack)]; }
+std::string_view name(Acknowledgement ack) {
+  return kAcknowledgementNames[static_cast<std::size_t>(ack)];
+}
 
 Result<Acknowledgement> parse_acknowledgement(std::string_view text) {
   const auto* const found = std::ranges::find(kAcknowledgementNames, text);
   if (found != kAcknowledgementNames.end()) {
     return static_cast<Acknowledgement>(found - kAcknowledgementNames.begin());
   }
-  return Error{Errc::kConfig, '"' + std::string(text) +
-                                  "\" is no acknowledgement: it is memory, region, committed or replicated"};
+  return Error{Errc::kConfig,
+               '"' + std::string(text) +
+                   "\" is no acknowledgement: it is memory, region, committed or replicated"};
 }
 
 const ServerConfig* ClusterConfig::find_server(std::string_view server) const {
@@ -79,7 +85,9 @@ std::filesystem::path ClusterConfig::certificate_file(std::string_view holder) c
 std::filesystem::path ClusterConfig::key_file(std::string_view holder) const {
   return folder / "certificates" / (std::string(holder) + ".key");
 }
-std::filesystem::path ClusterConfig::authority_file() const { return folder / "certificates" / "ca.crt"; }
+std::filesystem::path ClusterConfig::authority_file() const {
+  return folder / "certificates" / "ca.crt";
+}
 std::filesystem::path ClusterConfig::data_directory(std::string_view server) const {
   return folder / "data" / server;
 }
@@ -99,7 +107,8 @@ std::vector<RegionId> default_leaders(const ClusterConfig& config, std::uint32_t
   const std::uint32_t first = config.control_server().region_id.value() + 1;
   const auto regions = static_cast<std::uint32_t>(config.regions.size());
   std::vector<RegionId> leaders;
-  for (std::uint32_t shard = 0; shard < shards; ++shard) leaders.emplace_back((first + shard) % regions);
+  for (std::uint32_t shard = 0; shard < shards; ++shard)
+    leaders.emplace_back((first + shard) % regions);
   return leaders;
 }
 

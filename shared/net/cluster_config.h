@@ -1,6 +1,7 @@
-// ClusterConfig: the file cluster.toml, as values: which servers there are and how the run behaves. Server
-// process and `godwit` read the same file. Strict: an unknown key, a number without its unit or a value out
-// of range is an error that says where it stands, what is wrong, and what would be right. Pure but for load().
+// ClusterConfig: the file cluster.toml, as values: which servers there are and how the run behaves.
+// Server process and `godwit` read the same file. Strict: an unknown key, a number without its unit
+// or a value out of range is an error that says where it stands, what is wrong, and what would be
+// right. Pure but for load().
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,8 @@ enum class Acknowledgement : std::uint8_t { kMemory, kRegion, kCommitted, kRepli
 std::string_view name(Acknowledgement ack);
 Result<Acknowledgement> parse_acknowledgement(std::string_view text);
 
-// [run]. Names and defaults are those of RunSettings (server/core/settings.h) where both have a field.
+// [run]. Names and defaults are those of RunSettings (server/core/settings.h) where both have a
+// field.
 struct RunConfig {
   std::uint32_t shards = 1;
   std::uint32_t block_parameters = 1U << 18;
@@ -123,10 +125,12 @@ Result<ClusterConfig> parse_cluster_config(std::string_view text, std::string_vi
 // Also sets `folder`. Errors: those, kNotFound (says how to make one), kIo.
 Result<ClusterConfig> load_cluster_config(const std::filesystem::path& file);
 
-// A commented file for people, which parses to the same values. What has its default is left out or commented.
+// A commented file for people, which parses to the same values. What has its default is left out or
+// commented.
 std::string write_cluster_config(const ClusterConfig& config);
 
-// Leaders as the default places them: one region after the other, from the one after the control server's.
+// Leaders as the default places them: one region after the other, from the one after the control
+// server's.
 std::vector<RegionId> default_leaders(const ClusterConfig& config, std::uint32_t shards);
 
 }  // namespace godwit

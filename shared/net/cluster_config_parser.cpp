@@ -1,4 +1,5 @@
-// The only place that reads TOML. A Section asks for the keys that it knows; what is left over is unknown.
+// The only place that reads TOML. A Section asks for the keys that it knows; what is left over is
+// unknown.
 #define TOML_EXCEPTIONS 0
 #define TOML_HEADER_ONLY 1
 #include <toml++/toml.h>
@@ -32,7 +33,8 @@ class Complaints {
   bool none() const { return count_ == 0; }
   Error error() const {
     std::string where = path_;
-    if (first_->line > 0) where += ":" + std::to_string(first_->line) + ":" + std::to_string(first_->column);
+    if (first_->line > 0)
+      where += ":" + std::to_string(first_->line) + ":" + std::to_string(first_->column);
     const std::string more = count_ > 1 ? " (and " + std::to_string(count_ - 1) + " more)" : "";
     return Error{Errc::kConfig, where + ": " + text_ + more};
   }
@@ -58,13 +60,20 @@ std::string written(double value) {
 
 std::string_view type_of(const toml::node& node) {
   switch (node.type()) {
-    case toml::node_type::table: return "a table";
-    case toml::node_type::array: return "a list";
-    case toml::node_type::string: return "a string";
-    case toml::node_type::integer: return "a number";
-    case toml::node_type::floating_point: return "a number with a fraction";
-    case toml::node_type::boolean: return "true or false";
-    default: return "a date or time";
+    case toml::node_type::table:
+      return "a table";
+    case toml::node_type::array:
+      return "a list";
+    case toml::node_type::string:
+      return "a string";
+    case toml::node_type::integer:
+      return "a number";
+    case toml::node_type::floating_point:
+      return "a number with a fraction";
+    case toml::node_type::boolean:
+      return "true or false";
+    default:
+      return "a date or time";
   }
 }
 
@@ -74,22 +83,26 @@ class Section {
   Section(Complaints& complaints, std::string name, const toml::table* table)
       : complaints_(complaints), name_(std::move(name)), table_(table) {}
 
-  toml::source_position position() const { return table_ ? table_->source().begin : toml::source_position{}; }
+  toml::source_position position() const {
+    return table_ ? table_->source().begin : toml::source_position{};
+  }
   toml::source_position position(std::string_view key) const {
     const toml::node* const node = table_ ? table_->get(key) : nullptr;
     return node ? node->source().begin : position();
   }
   void complain(std::string_view key, const std::string& text, const std::string& example) {
-    complaints_.add(position(key), name_ + "." + std::string(key) + ": " + text +
-                                       "; for example " + std::string(key) + " = " + example);
+    complaints_.add(position(key), name_ + "." + std::string(key) + ": " + text + "; for example " +
+                                       std::string(key) + " = " + example);
   }
 
   // Each reads `key` into `out`, which holds the default (and, shown in messages, the example).
   void read(std::string_view key, bool& out) {
     const toml::node* const node = take(key);
     if (node == nullptr) return;
-    if (const auto value = node->value_exact<bool>()) out = *value;
-    else wrong_type(key, *node, "true or false", written(out));
+    if (const auto value = node->value_exact<bool>())
+      out = *value;
+    else
+      wrong_type(key, *node, "true or false", written(out));
   }
   template <std::unsigned_integral T>
   void read(std::string_view key, T& out, std::uint64_t min, std::uint64_t max) {
@@ -97,8 +110,11 @@ class Section {
     if (node == nullptr) return;
     const auto value = node->value_exact<std::int64_t>();
     if (!value) return wrong_type(key, *node, "a whole number", written(std::uint64_t{out}));
-    if (*value < 0 || static_cast<std::uint64_t>(*value) < min || static_cast<std::uint64_t>(*value) > max) {
-      return complain(key, std::to_string(*value) + " is not in " + std::to_string(min) + " .. " + std::to_string(max),
+    if (*value < 0 || static_cast<std::uint64_t>(*value) < min ||
+        static_cast<std::uint64_t>(*value) > max) {
+      return complain(key,
+                      std::to_string(*value) + " is not in " + std::to_string(min) + " .. " +
+                          std::to_string(max),
                       written(std::uint64_t{out}));
     }
     out = static_cast<T>(*value);
@@ -109,7 +125,8 @@ class Section {
     if (!node->is_number()) return wrong_type(key, *node, "a number", written(out));
     const double value = *node->value<double>();
     if (!(value >= min && value <= max)) {
-      return complain(key, written(value) + " is not in " + written(min) + " .. " + written(max), written(out));
+      return complain(key, written(value) + " is not in " + written(min) + " .. " + written(max),
+                      written(out));
     }
     out = value;
   }
@@ -131,7 +148,8 @@ class Section {
     read(key, out, format_duration(usual), [&](const std::string& text) -> Result<Duration> {
       const auto value = parse_duration(text);
       if (!value || (*value >= min && *value <= max)) return value;
-      return Error{Errc::kConfig, in_quotes(text) + " is not in " + format_duration(min) + " .. " + format_duration(max)};
+      return Error{Errc::kConfig, in_quotes(text) + " is not in " + format_duration(min) + " .. " +
+                                      format_duration(max)};
     });
   }
   void read_bytes(std::string_view key, std::uint64_t& out, std::uint64_t min) {
@@ -142,7 +160,8 @@ class Section {
     });
   }
   void require(std::string_view key, const std::string& example) {
-    if (table_ == nullptr || table_->get(key) == nullptr) missing_.push_back({std::string(key), example});
+    if (table_ == nullptr || table_->get(key) == nullptr)
+      missing_.push_back({std::string(key), example});
   }
   const toml::array* read_list(std::string_view key, const std::string& example) {
     const toml::node* const node = take(key);
@@ -173,15 +192,18 @@ class Section {
       for (const std::string& name : known_) all += (all.empty() ? "" : ", ") + name;
       complaints_.add(key.source().begin,
                       (name_.empty() ? "" : name_ + ".") + written_key + ": unknown key" +
-                          (nearest.empty() ? "; known are " + all : "; did you mean " + in_quotes(nearest) + "?"));
+                          (nearest.empty() ? "; known are " + all
+                                           : "; did you mean " + in_quotes(nearest) + "?"));
     }
     return unknown;
   }
-  void wrong_type(std::string_view key, const toml::node& node, std::string_view wanted, const std::string& example) {
+  void wrong_type(std::string_view key, const toml::node& node, std::string_view wanted,
+                  const std::string& example) {
     complain(key, "needs " + std::string(wanted) + ", not " + std::string(type_of(node)), example);
   }
   static bool has_unit(const std::string& example) {
-    return example.find_first_of("0123456789") == 0 && example.find_first_of(":.") == std::string::npos;
+    return example.find_first_of("0123456789") == 0 &&
+           example.find_first_of(":.") == std::string::npos;
   }
   static std::string number_text(const toml::node& node) {
     if (const auto whole = node.value_exact<std::int64_t>()) return std::to_string(*whole);
@@ -196,14 +218,17 @@ class Section {
 };
 
 Result<std::string> parse_name(const std::string& text) {
-  const bool fits = !text.empty() && text.size() <= net::kMaxIdentityPart &&
-                    text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") ==
-                        std::string::npos &&
-                    text.front() != '-';
+  const bool fits =
+      !text.empty() && text.size() <= net::kMaxIdentityPart &&
+      text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") ==
+          std::string::npos &&
+      text.front() != '-';
   const bool reserved = text == "ca" || text == "operator";
   if (fits && !reserved) return text;
-  if (reserved) return Error{Errc::kConfig, in_quotes(text) + " is taken: it names another certificate"};
-  return Error{Errc::kConfig, in_quotes(text) + ": names are 1 to " + std::to_string(net::kMaxIdentityPart) +
+  if (reserved)
+    return Error{Errc::kConfig, in_quotes(text) + " is taken: it names another certificate"};
+  return Error{Errc::kConfig, in_quotes(text) + ": names are 1 to " +
+                                  std::to_string(net::kMaxIdentityPart) +
                                   " letters, digits, - or _, and do not start with -"};
 }
 
@@ -233,7 +258,8 @@ class Parser {
   const toml::table* table(Section& top, std::string_view name) {
     const toml::node* const node = top.take(name);
     if (node != nullptr && !node->is_table()) {
-      complaints_.add(node->source().begin, std::string(name) + ": needs a table: write [" + std::string(name) + "]");
+      complaints_.add(node->source().begin,
+                      std::string(name) + ": needs a table: write [" + std::string(name) + "]");
     }
     return node ? node->as_table() : nullptr;
   }
@@ -256,7 +282,8 @@ void Parser::read_servers(const toml::node* node) {
   const toml::array* const list = node ? node->as_array() : nullptr;
   if (list == nullptr || list->empty() || !list->is_array_of_tables()) {
     complaints_.add(node ? node->source().begin : toml::source_position{},
-                    "server: no servers: write one [[server]] for each region, with name, region, data and admin");
+                    "server: no servers: write one [[server]] for each region, with name, region, "
+                    "data and admin");
     return;
   }
   for (const toml::node& item : *list) {
@@ -288,18 +315,25 @@ void Parser::check_admin(Section& section, const ServerConfig& server) {
   if (server.admin.port == 0) return;  // missing, or said already
   const std::string example = in_quotes("127.0.0.1:7780");
   if (!server.admin.is_loopback() && !server.admin_beyond_loopback) {
-    section.complain("admin", in_quotes(server.admin.host) + " is reached by other machines, in the clear; if that " +
-                                  "is meant, add admin_beyond_loopback = true", example);
+    section.complain("admin",
+                     in_quotes(server.admin.host) +
+                         " is reached by other machines, in the clear; if that " +
+                         "is meant, add admin_beyond_loopback = true",
+                     example);
   }
-  if (server.data == server.admin) section.complain("admin", "is the address of data, too", example);
+  if (server.data == server.admin)
+    section.complain("admin", "is the address of data, too", example);
 }
 
 void Parser::check_apart(Section& section, const ServerConfig& server, const ServerConfig& other) {
   if (other.name == server.name) {
-    section.complain("name", in_quotes(server.name) + " is the name of another server", in_quotes(server.name + "-2"));
+    section.complain("name", in_quotes(server.name) + " is the name of another server",
+                     in_quotes(server.name + "-2"));
   } else if (other.region == server.region) {
-    section.complain("region", in_quotes(server.region) + " has the server " + in_quotes(other.name) +
-                                   " already; for now a region has exactly one", in_quotes(server.region + "-2"));
+    section.complain("region",
+                     in_quotes(server.region) + " has the server " + in_quotes(other.name) +
+                         " already; for now a region has exactly one",
+                     in_quotes(server.region + "-2"));
   }
   for (const HostPort& taken : {other.data, other.admin}) {
     if (taken.port == 0) continue;
@@ -312,14 +346,16 @@ void Parser::check_apart(Section& section, const ServerConfig& server, const Ser
 void Parser::read_cluster(Section& section) {
   section.read("name", config_.name, "godwit", parse_name);
   const std::string example = config_.servers.empty() ? "us-west" : config_.servers.front().name;
-  section.read("control", config_.control, example, [&](const std::string& text) -> Result<std::string> {
-    if (config_.servers.empty() || config_.find_server(text) != nullptr) return text;
-    std::vector<std::string> names;
-    for (const ServerConfig& server : config_.servers) names.push_back(server.name);
-    const std::string nearest = nearest_name(text, names);
-    return Error{Errc::kConfig, "no [[server]] has the name " + in_quotes(text) +
-                                    (nearest.empty() ? "" : "; did you mean " + in_quotes(nearest) + "?")};
-  });
+  section.read(
+      "control", config_.control, example, [&](const std::string& text) -> Result<std::string> {
+        if (config_.servers.empty() || config_.find_server(text) != nullptr) return text;
+        std::vector<std::string> names;
+        for (const ServerConfig& server : config_.servers) names.push_back(server.name);
+        const std::string nearest = nearest_name(text, names);
+        return Error{Errc::kConfig,
+                     "no [[server]] has the name " + in_quotes(text) +
+                         (nearest.empty() ? "" : "; did you mean " + in_quotes(nearest) + "?")};
+      });
   section.require("name", in_quotes("godwit"));
   section.require("control", in_quotes(example));
   section.finish();
@@ -331,12 +367,16 @@ void Parser::read_run(Section& section) {
   const auto hour = std::chrono::hours(1);
   section.read("shards", run.shards, 1, kMaxShards);
   section.read("block_parameters", run.block_parameters, 1, kMaxBlockParameters);
-  section.read("ack", run.ack, "region", [](const std::string& text) { return parse_acknowledgement(text); });
-  section.read("lan_codec", run.lan_codec, "fp32", [](const std::string& text) -> Result<CodecSpec> {
-    const auto codec = parse_codec(text);
-    if (!codec || codec->id == CodecId::kFp32 || codec->id == CodecId::kBf16) return codec;
-    return Error{Errc::kConfig, in_quotes(text) + " loses too much before regions sum: fp32 or bf16, optionally +zstd"};
-  });
+  section.read("ack", run.ack, "region",
+               [](const std::string& text) { return parse_acknowledgement(text); });
+  section.read(
+      "lan_codec", run.lan_codec, "fp32", [](const std::string& text) -> Result<CodecSpec> {
+        const auto codec = parse_codec(text);
+        if (!codec || codec->id == CodecId::kFp32 || codec->id == CodecId::kBf16) return codec;
+        return Error{
+            Errc::kConfig,
+            in_quotes(text) + " loses too much before regions sum: fp32 or bf16, optionally +zstd"};
+      });
   section.read("contribution_codec", run.contribution_codec, "int8+zstd", parse_codec);
   section.read("update_codec", run.update_codec, "int8+zstd", parse_codec);
   section.read("window_min", run.window_min, milliseconds(1), hour);
@@ -353,7 +393,8 @@ void Parser::read_run(Section& section) {
   read_leaders(section);
   section.finish();
   if (run.window_min > run.window_max) {
-    section.complain("window_min", "is longer than window_max, " + in_quotes(format_duration(run.window_max)),
+    section.complain("window_min",
+                     "is longer than window_max, " + in_quotes(format_duration(run.window_max)),
                      in_quotes(format_duration(run.window_max)));
   }
 }
@@ -371,7 +412,8 @@ void Parser::read_leaders(Section& section) {
   example = "[" + example + (run.shards > 8 ? ", ...]" : "]");
   const toml::array* const list = section.read_list("leaders", example);
   if (list == nullptr) {
-    if (config_.find_server(config_.control) != nullptr) run.leaders = default_leaders(config_, run.shards);
+    if (config_.find_server(config_.control) != nullptr)
+      run.leaders = default_leaders(config_, run.shards);
     return;
   }
   for (const toml::node& item : *list) {
@@ -379,15 +421,19 @@ void Parser::read_leaders(Section& section) {
     const auto found = std::ranges::find(config_.regions, region.value_or(""));
     if (!region || found == config_.regions.end()) {
       const std::string nearest = nearest_name(region.value_or(""), config_.regions);
-      section.complain("leaders", (region ? in_quotes(*region) : "an item") + " is no region of a [[server]]" +
-                                      (nearest.empty() ? "" : "; did you mean " + in_quotes(nearest) + "?"), example);
+      section.complain("leaders",
+                       (region ? in_quotes(*region) : "an item") + " is no region of a [[server]]" +
+                           (nearest.empty() ? "" : "; did you mean " + in_quotes(nearest) + "?"),
+                       example);
       return;
     }
     run.leaders.emplace_back(static_cast<std::uint32_t>(found - config_.regions.begin()));
   }
   if (run.leaders.size() != run.shards) {
-    section.complain("leaders", "names " + std::to_string(run.leaders.size()) + " regions for " +
-                                    std::to_string(run.shards) + " shards", example);
+    section.complain("leaders",
+                     "names " + std::to_string(run.leaders.size()) + " regions for " +
+                         std::to_string(run.shards) + " shards",
+                     example);
   }
 }
 
@@ -420,7 +466,8 @@ Result<ClusterConfig> parse_cluster_config(std::string_view text, std::string_vi
   const toml::parse_result parsed = toml::parse(text, path);
   if (!parsed) {
     const auto at = parsed.error().source().begin;
-    return Error{Errc::kConfig, std::string(path) + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) +
+    return Error{Errc::kConfig, std::string(path) + ":" + std::to_string(at.line) + ":" +
+                                    std::to_string(at.column) +
                                     ": not TOML: " + std::string(parsed.error().description())};
   }
   return Parser(parsed.table(), path).parse();
@@ -430,15 +477,17 @@ Result<ClusterConfig> load_cluster_config(const std::filesystem::path& file) {
   std::error_code error;
   if (!std::filesystem::exists(file, error)) {
     const std::string folder = file.has_parent_path() ? file.parent_path().string() : ".";
-    return Error{Errc::kNotFound, file.string() + " does not exist: make a cluster with `godwit init " + folder +
-                                      "`, or name its folder with -C"};
+    return Error{Errc::kNotFound, file.string() +
+                                      " does not exist: make a cluster with `godwit init " +
+                                      folder + "`, or name its folder with -C"};
   }
   std::ifstream in(file, std::ios::binary);
   std::ostringstream text;
   text << in.rdbuf();
   if (!in) return Error{Errc::kIo, file.string() + " cannot be read: check its permissions"};
   auto config = parse_cluster_config(text.str(), file.string());
-  if (config) config->folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  if (config)
+    config->folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
   return config;
 }
 

@@ -18,8 +18,10 @@ constexpr std::array kDurationUnits = {
     Unit{"ms", 1'000'000ULL},        Unit{"us", 1'000ULL},           Unit{"ns", 1ULL},
 };
 constexpr std::array kByteUnits = {
-    Unit{"TiB", 1ULL << 40}, Unit{"GiB", 1ULL << 30}, Unit{"MiB", 1ULL << 20}, Unit{"KiB", 1ULL << 10},
-    Unit{"GB", 1'000'000'000ULL}, Unit{"MB", 1'000'000ULL}, Unit{"kB", 1'000ULL}, Unit{"B", 1ULL},
+    Unit{"TiB", 1ULL << 40},      Unit{"GiB", 1ULL << 30},
+    Unit{"MiB", 1ULL << 20},      Unit{"KiB", 1ULL << 10},
+    Unit{"GB", 1'000'000'000ULL}, Unit{"MB", 1'000'000ULL},
+    Unit{"kB", 1'000ULL},         Unit{"B", 1ULL},
 };
 constexpr std::array kRateUnits = {
     Unit{"Gbit/s", 1'000'000'000ULL},
@@ -36,10 +38,14 @@ struct Kind {
   std::uint64_t max;
 };
 
-constexpr Kind kDuration = {"a duration", kDurationUnits, {"ms", "s"},
-                        static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())};
-constexpr Kind kSize = {"a size", kByteUnits, {"KiB", "MiB"}, std::numeric_limits<std::uint64_t>::max()};
-constexpr Kind kRate = {"a rate", kRateUnits, {"Mbit/s", "Gbit/s"}, std::numeric_limits<std::uint64_t>::max()};
+constexpr Kind kDuration = {"a duration",
+                            kDurationUnits,
+                            {"ms", "s"},
+                            static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())};
+constexpr Kind kSize = {
+    "a size", kByteUnits, {"KiB", "MiB"}, std::numeric_limits<std::uint64_t>::max()};
+constexpr Kind kRate = {
+    "a rate", kRateUnits, {"Mbit/s", "Gbit/s"}, std::numeric_limits<std::uint64_t>::max()};
 
 std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
@@ -66,8 +72,9 @@ Result<std::uint64_t> parse_quantity(const Kind& kind, std::string_view text) {
   }
   if (whole.empty()) return wrong(kind, text, "does not start with a digit");
   if (rest.empty()) {
-    return wrong(kind, text, "no unit: write " + in_quotes(std::string(text) + std::string(kind.usual[0])) +
-                                 " or " + in_quotes(std::string(text) + std::string(kind.usual[1])));
+    return wrong(kind, text,
+                 "no unit: write " + in_quotes(std::string(text) + std::string(kind.usual[0])) +
+                     " or " + in_quotes(std::string(text) + std::string(kind.usual[1])));
   }
   std::uint64_t number = 0;
   if (std::from_chars(whole.data(), whole.data() + whole.size(), number).ec != std::errc()) {
@@ -81,8 +88,9 @@ Result<std::uint64_t> parse_quantity(const Kind& kind, std::string_view text) {
       parts = parts * 10 + static_cast<std::uint64_t>(digit - '0');
       parts_per_one *= 10;
     }
-    const unsigned __int128 value = static_cast<unsigned __int128>(number) * unit.size +
-                                    static_cast<unsigned __int128>(parts) * unit.size / parts_per_one;
+    const unsigned __int128 value =
+        static_cast<unsigned __int128>(number) * unit.size +
+        static_cast<unsigned __int128>(parts) * unit.size / parts_per_one;
     if (value > kind.max) return wrong(kind, text, "too large");
     return static_cast<std::uint64_t>(value);
   }
@@ -91,7 +99,8 @@ Result<std::uint64_t> parse_quantity(const Kind& kind, std::string_view text) {
 
 std::string format_quantity(const Kind& kind, std::uint64_t value) {
   for (const Unit& unit : kind.units) {
-    if (value != 0 && value % unit.size == 0) return std::to_string(value / unit.size) + std::string(unit.name);
+    if (value != 0 && value % unit.size == 0)
+      return std::to_string(value / unit.size) + std::string(unit.name);
   }
   return "0" + std::string(kind.units.back().name);
 }
@@ -111,6 +120,8 @@ std::string format_duration(Duration duration) {
   return format_quantity(kDuration, static_cast<std::uint64_t>(duration.count()));
 }
 std::string format_bytes(std::uint64_t bytes) { return format_quantity(kSize, bytes); }
-std::string format_rate(std::uint64_t bits_per_second) { return format_quantity(kRate, bits_per_second); }
+std::string format_rate(std::uint64_t bits_per_second) {
+  return format_quantity(kRate, bits_per_second);
+}
 
 }  // namespace godwit

@@ -1,4 +1,5 @@
-// Every message that cluster.toml can earn, word for word where it matters: place, key, fault, example.
+// Every message that cluster.toml can earn, word for word where it matters: place, key, fault,
+// example.
 #include "shared/net/cluster_config.h"
 
 #include <gtest/gtest.h>
@@ -53,7 +54,8 @@ TEST(ClusterConfig, ReadsServersRegionsAndDefaults) {
   EXPECT_EQ(config->servers[1].region_id, RegionId(1));
   EXPECT_EQ(config->control_server().data, (HostPort{"127.0.0.1", 7700}));
   EXPECT_EQ(config->run.shards, 1U);
-  EXPECT_EQ(config->run.leaders, std::vector{RegionId(1)});  // the region after the control server's
+  EXPECT_EQ(config->run.leaders,
+            std::vector{RegionId(1)});  // the region after the control server's
   EXPECT_EQ(config->run.window_max, milliseconds(1500));
   EXPECT_EQ(config->link.bits_per_second, 0U);
 }
@@ -74,7 +76,8 @@ delay = "40ms"
 rate = "200Mbit/s"
 [limits]
 push_staging_bytes = "64MiB"
-)", "cluster.toml");
+)",
+                                           "cluster.toml");
   ASSERT_TRUE(config) << config.error().context;
   EXPECT_EQ(config->run.leaders, (std::vector{RegionId(1), RegionId(0), RegionId(1)}));
   EXPECT_EQ(config->run.ack, Acknowledgement::kCommitted);
@@ -101,14 +104,16 @@ TEST(ClusterConfig, WhatIsWrittenReadsBackEqual) {
 }
 
 TEST(ClusterConfig, SyntaxErrorsNameLineAndColumn) {
-  EXPECT_TRUE(error_of("[cluster]\nname = \n").starts_with("cluster.toml:2:8: not TOML: ")) << error_of("[cluster]\nname = \n");
+  EXPECT_TRUE(error_of("[cluster]\nname = \n").starts_with("cluster.toml:2:8: not TOML: "))
+      << error_of("[cluster]\nname = \n");
 }
 
 TEST(ClusterConfig, AnUnknownKeyNamesTheNearestOne) {
   EXPECT_EQ(error_with("run", "windw_max = \"1s\""),
             "cluster.toml:15:1: run.windw_max: unknown key; did you mean \"window_max\"?");
   EXPECT_EQ(error_with("lnk", ""), "cluster.toml:14:2: lnk: unknown key; did you mean \"link\"?");
-  EXPECT_EQ(error_with("link", "colour = 1"), "cluster.toml:15:1: link.colour: unknown key; known are delay, rate");
+  EXPECT_EQ(error_with("link", "colour = 1"),
+            "cluster.toml:15:1: link.colour: unknown key; known are delay, rate");
 }
 
 TEST(ClusterConfig, AMisspelledKeyIsNotAlsoMissing) {
@@ -118,81 +123,106 @@ TEST(ClusterConfig, AMisspelledKeyIsNotAlsoMissing) {
 
 TEST(ClusterConfig, BareNumbersAreRefusedWithTheFix) {
   EXPECT_EQ(error_with("run", "window_max = 1500"),
-            "cluster.toml:15:14: run.window_max: \"1500\": no unit: write \"1500ms\" or \"1500s\"; a duration is a "
+            "cluster.toml:15:14: run.window_max: \"1500\": no unit: write \"1500ms\" or \"1500s\"; "
+            "a duration is a "
             "number and a unit (h, min, s, ms, us, ns); for example window_max = \"1500ms\"");
   EXPECT_EQ(error_with("link", "rate = 200"),
-            "cluster.toml:15:8: link.rate: \"200\": no unit: write \"200Mbit/s\" or \"200Gbit/s\"; a rate is a number "
+            "cluster.toml:15:8: link.rate: \"200\": no unit: write \"200Mbit/s\" or \"200Gbit/s\"; "
+            "a rate is a number "
             "and a unit (Gbit/s, Mbit/s, kbit/s, bit/s); for example rate = \"200Mbit/s\"");
-  EXPECT_NE(error_with("limits", "pull_reply_bytes = 1048576").find("write \"1048576KiB\" or \"1048576MiB\""),
+  EXPECT_NE(error_with("limits", "pull_reply_bytes = 1048576")
+                .find("write \"1048576KiB\" or \"1048576MiB\""),
             std::string::npos);
 }
 
 TEST(ClusterConfig, UnitsAndRangesAreChecked) {
   EXPECT_EQ(error_with("run", "grace = \"3 parsec\""),
-            "cluster.toml:15:9: run.grace: \"3 parsec\": unknown unit \" parsec\"; a duration is a number and a unit "
+            "cluster.toml:15:9: run.grace: \"3 parsec\": unknown unit \" parsec\"; a duration is a "
+            "number and a unit "
             "(h, min, s, ms, us, ns); for example grace = \"3s\"");
-  EXPECT_EQ(error_with("run", "lease = \"1ms\""),
-            "cluster.toml:15:9: run.lease: \"1ms\" is not in 100ms .. 1h; for example lease = \"4s\"");
+  EXPECT_EQ(
+      error_with("run", "lease = \"1ms\""),
+      "cluster.toml:15:9: run.lease: \"1ms\" is not in 100ms .. 1h; for example lease = \"4s\"");
   EXPECT_EQ(error_with("run", "shards = 0"),
             "cluster.toml:15:10: run.shards: 0 is not in 1 .. 4096; for example shards = 1");
   EXPECT_EQ(error_with("run", "nesterov_momentum = 1.5"),
-            "cluster.toml:15:21: run.nesterov_momentum: 1.5 is not in 0.0 .. 0.999; for example nesterov_momentum = 0.9");
+            "cluster.toml:15:21: run.nesterov_momentum: 1.5 is not in 0.0 .. 0.999; for example "
+            "nesterov_momentum = 0.9");
   EXPECT_EQ(error_with("run", "window_min = \"2s\""),
-            "cluster.toml:15:14: run.window_min: is longer than window_max, \"1500ms\"; for example window_min = \"1500ms\"");
+            "cluster.toml:15:14: run.window_min: is longer than window_max, \"1500ms\"; for "
+            "example window_min = \"1500ms\"");
   EXPECT_EQ(error_with("limits", "entry_cache_bytes = \"1KiB\""),
-            "cluster.toml:15:21: limits.entry_cache_bytes: \"1KiB\" is less than 1MiB; for example entry_cache_bytes = \"64MiB\"");
+            "cluster.toml:15:21: limits.entry_cache_bytes: \"1KiB\" is less than 1MiB; for example "
+            "entry_cache_bytes = \"64MiB\"");
 }
 
 TEST(ClusterConfig, WrongTypesSayWhatIsWanted) {
-  EXPECT_EQ(error_with("run", "shards = \"2\""),
-            "cluster.toml:15:10: run.shards: needs a whole number, not a string; for example shards = 1");
+  EXPECT_EQ(
+      error_with("run", "shards = \"2\""),
+      "cluster.toml:15:10: run.shards: needs a whole number, not a string; for example shards = 1");
   EXPECT_EQ(error_with("run", "ack = true"),
-            "cluster.toml:15:7: run.ack: needs a string, not true or false; for example ack = \"region\"");
-  EXPECT_EQ(error_of("link = 3\n" + kCluster), "cluster.toml:1:8: link: needs a table: write [link]");
-  EXPECT_NE(error_of(replaced(kCluster, "\"127.0.0.1:7700\"", "7700")).find("server.data: needs a string, not a number"),
+            "cluster.toml:15:7: run.ack: needs a string, not true or false; for example ack = "
+            "\"region\"");
+  EXPECT_EQ(error_of("link = 3\n" + kCluster),
+            "cluster.toml:1:8: link: needs a table: write [link]");
+  EXPECT_NE(error_of(replaced(kCluster, "\"127.0.0.1:7700\"", "7700"))
+                .find("server.data: needs a string, not a number"),
             std::string::npos);
 }
 
 TEST(ClusterConfig, MissingKeysAndServers) {
   EXPECT_EQ(error_of("[cluster]\nname = \"demo\"\ncontrol = \"us-west\"\n"),
-            "cluster.toml: server: no servers: write one [[server]] for each region, with name, region, data and admin");
+            "cluster.toml: server: no servers: write one [[server]] for each region, with name, "
+            "region, data and admin");
   EXPECT_EQ(error_of(replaced(kCluster, "data = \"127.0.0.1:7701\"\n", "")),
             "cluster.toml:9:1: server.data: missing; for example data = \"127.0.0.1:7700\"");
 }
 
 TEST(ClusterConfig, NamesAreCheckedAndUnique) {
-  EXPECT_NE(error_of(replaced(kCluster, "\"eu\"", "\"../eu\"")).find("letters, digits, - or _"), std::string::npos);
+  EXPECT_NE(error_of(replaced(kCluster, "\"eu\"", "\"../eu\"")).find("letters, digits, - or _"),
+            std::string::npos);
   EXPECT_NE(error_of(replaced(kCluster, "\"eu\"", "\"ca\"")).find("is taken"), std::string::npos);
   EXPECT_EQ(error_of(replaced(kCluster, "\"eu\"", "\"us-west\"")),
-            "cluster.toml:10:8: server.name: \"us-west\" is the name of another server; for example name = \"us-west-2\"");
+            "cluster.toml:10:8: server.name: \"us-west\" is the name of another server; for "
+            "example name = \"us-west-2\"");
   EXPECT_EQ(error_of(replaced(kCluster, "\"eu-central\"", "\"us-west\"")),
-            "cluster.toml:11:10: server.region: \"us-west\" has the server \"us-west\" already; for now a region has "
+            "cluster.toml:11:10: server.region: \"us-west\" has the server \"us-west\" already; "
+            "for now a region has "
             "exactly one; for example region = \"us-west-2\"");
   EXPECT_EQ(error_of(replaced(kCluster, "control = \"us-west\"", "control = \"us-wset\"")),
-            "cluster.toml:3:11: cluster.control: no [[server]] has the name \"us-wset\"; did you mean \"us-west\"?; "
+            "cluster.toml:3:11: cluster.control: no [[server]] has the name \"us-wset\"; did you "
+            "mean \"us-west\"?; "
             "for example control = \"us-west\"");
 }
 
 TEST(ClusterConfig, AddressesAreCheckedAndApart) {
-  EXPECT_NE(error_of(replaced(kCluster, "127.0.0.1:7701", "127.0.0.1")).find("no port"), std::string::npos);
-  EXPECT_NE(error_of(replaced(kCluster, "127.0.0.1:7701", "127.0.0.1:99999")).find("1 to 65535"), std::string::npos);
-  EXPECT_NE(error_of(replaced(kCluster, "127.0.0.1:7701", "::1:7701")).find("brackets"), std::string::npos);
-  EXPECT_NE(error_of(replaced(kCluster, "127.0.0.1:7701", "127.0.0.1:7780")).find("is an address of \"us-west\""),
+  EXPECT_NE(error_of(replaced(kCluster, "127.0.0.1:7701", "127.0.0.1")).find("no port"),
             std::string::npos);
-  const std::string open = replaced(kCluster, "admin = \"127.0.0.1:7781\"", "admin = \"0.0.0.0:7781\"");
+  EXPECT_NE(error_of(replaced(kCluster, "127.0.0.1:7701", "127.0.0.1:99999")).find("1 to 65535"),
+            std::string::npos);
+  EXPECT_NE(error_of(replaced(kCluster, "127.0.0.1:7701", "::1:7701")).find("brackets"),
+            std::string::npos);
+  EXPECT_NE(error_of(replaced(kCluster, "127.0.0.1:7701", "127.0.0.1:7780"))
+                .find("is an address of \"us-west\""),
+            std::string::npos);
+  const std::string open =
+      replaced(kCluster, "admin = \"127.0.0.1:7781\"", "admin = \"0.0.0.0:7781\"");
   EXPECT_NE(error_of(open).find("add admin_beyond_loopback = true"), std::string::npos);
   EXPECT_EQ(error_of(open + "admin_beyond_loopback = true\n"), "accepted");
 }
 
 TEST(ClusterConfig, LeadersAndCodecsAreChecked) {
   EXPECT_EQ(error_with("run", "shards = 2\nleaders = [\"us-west\"]"),
-            "cluster.toml:16:11: run.leaders: names 1 regions for 2 shards; for example leaders = [\"us-west\", \"eu-central\"]");
+            "cluster.toml:16:11: run.leaders: names 1 regions for 2 shards; for example leaders = "
+            "[\"us-west\", \"eu-central\"]");
   EXPECT_EQ(error_with("run", "leaders = [\"eu-centarl\"]"),
-            "cluster.toml:15:11: run.leaders: \"eu-centarl\" is no region of a [[server]]; did you mean \"eu-central\"?; "
+            "cluster.toml:15:11: run.leaders: \"eu-centarl\" is no region of a [[server]]; did you "
+            "mean \"eu-central\"?; "
             "for example leaders = [\"us-west\"]");
   EXPECT_NE(error_with("run", "lan_codec = \"int8\"").find("fp32 or bf16"), std::string::npos);
   EXPECT_NE(error_with("run", "update_codec = \"int4\"").find("int8"), std::string::npos);
-  EXPECT_NE(error_with("run", "ack = \"maybe\"").find("memory, region, committed or replicated"), std::string::npos);
+  EXPECT_NE(error_with("run", "ack = \"maybe\"").find("memory, region, committed or replicated"),
+            std::string::npos);
 }
 
 TEST(ClusterConfig, SeveralFaultsReportTheFirstInTheFile) {
@@ -224,7 +254,8 @@ TEST(Units, Parse) {
   EXPECT_EQ(*parse_duration("80us"), std::chrono::microseconds(80));
   EXPECT_EQ(*parse_bytes("1.5KiB"), 1536U);
   EXPECT_EQ(*parse_rate("0.2Gbit/s"), 200'000'000U);
-  for (const char* bad : {"", "ms", "-1s", "1.s", "1e3s", "99999999999999999999s", "9999999999h", "1s ", "1S"}) {
+  for (const char* bad :
+       {"", "ms", "-1s", "1.s", "1e3s", "99999999999999999999s", "9999999999h", "1s ", "1S"}) {
     EXPECT_FALSE(parse_duration(bad)) << bad;
   }
 }
