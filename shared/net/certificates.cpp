@@ -53,7 +53,8 @@ bool add_extension(X509* certificate, X509* issuer, int nid, const char* value) 
   return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
-// Names are added as objects, not as configuration text, so that no character in them has a meaning.
+// Names are added as objects, not as configuration text, so that no character in them has a
+// meaning.
 bool add_uri_names(X509* certificate, const std::vector<std::string>& uris) {
   if (uris.empty()) return true;
   const NamesHandle names(GENERAL_NAMES_new());
@@ -71,7 +72,8 @@ Result<CertifiedKey> to_pem(X509* certificate, EVP_PKEY* key) {
   const BioHandle certificate_text(BIO_new(BIO_s_mem()));
   const BioHandle key_text(BIO_new(BIO_s_mem()));
   if (PEM_write_bio_X509(certificate_text.get(), certificate) != 1 ||
-      PEM_write_bio_PKCS8PrivateKey(key_text.get(), key, nullptr, nullptr, 0, nullptr, nullptr) != 1) {
+      PEM_write_bio_PKCS8PrivateKey(key_text.get(), key, nullptr, nullptr, 0, nullptr, nullptr) !=
+          1) {
     return failed("writing a certificate");
   }
   return CertifiedKey{take_text(certificate_text.get()), take_text(key_text.get())};
@@ -81,11 +83,10 @@ Result<CertifiedKey> to_pem(X509* certificate, EVP_PKEY* key) {
 CertificateHandle draft(EVP_PKEY* key, std::string_view common_name, Validity validity) {
   CertificateHandle certificate(X509_new());
   X509* raw = certificate.get();
-  const bool filled = raw != nullptr && X509_set_version(raw, X509_VERSION_3) == 1 &&
-                      set_random_serial(raw) && set_subject(raw, common_name) &&
-                      set_time(X509_getm_notBefore(raw), validity.not_before) &&
-                      set_time(X509_getm_notAfter(raw), validity.not_after) &&
-                      X509_set_pubkey(raw, key) == 1;
+  const bool filled =
+      raw != nullptr && X509_set_version(raw, X509_VERSION_3) == 1 && set_random_serial(raw) &&
+      set_subject(raw, common_name) && set_time(X509_getm_notBefore(raw), validity.not_before) &&
+      set_time(X509_getm_notAfter(raw), validity.not_after) && X509_set_pubkey(raw, key) == 1;
   return filled ? std::move(certificate) : nullptr;
 }
 
@@ -103,11 +104,12 @@ Result<CertifiedKey> create_authority(std::string_view cluster, Validity validit
       draft(key.get(), "Godwit CA " + std::string(cluster), validity);
   if (!certificate) return failed("filling the authority's certificate");
   X509* raw = certificate.get();
-  const bool signed_ok = X509_set_issuer_name(raw, X509_get_subject_name(raw)) == 1 &&
-                         add_extension(raw, raw, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") &&
-                         add_extension(raw, raw, NID_key_usage, "critical,keyCertSign,cRLSign") &&
-                         add_extension(raw, raw, NID_subject_key_identifier, "hash") &&
-                         X509_sign(raw, key.get(), EVP_sha256()) != 0;
+  const bool signed_ok =
+      X509_set_issuer_name(raw, X509_get_subject_name(raw)) == 1 &&
+      add_extension(raw, raw, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") &&
+      add_extension(raw, raw, NID_key_usage, "critical,keyCertSign,cRLSign") &&
+      add_extension(raw, raw, NID_subject_key_identifier, "hash") &&
+      X509_sign(raw, key.get(), EVP_sha256()) != 0;
   if (!signed_ok) return failed("signing the authority's certificate");
   return to_pem(raw, key.get());
 }
@@ -132,8 +134,7 @@ Result<CertifiedKey> issue_certificate(const CertifiedKey& authority, const Leaf
       add_extension(raw, issuer.get(), NID_ext_key_usage, "serverAuth,clientAuth") &&
       add_extension(raw, issuer.get(), NID_subject_key_identifier, "hash") &&
       add_extension(raw, issuer.get(), NID_authority_key_identifier, "keyid") &&
-      add_uri_names(raw, request.uri_names) &&
-      X509_sign(raw, issuer_key.get(), EVP_sha256()) != 0;
+      add_uri_names(raw, request.uri_names) && X509_sign(raw, issuer_key.get(), EVP_sha256()) != 0;
   if (!signed_ok) return failed("signing a certificate");
   return to_pem(raw, key.get());
 }
@@ -154,7 +155,8 @@ Result<void> write_private_file(const std::filesystem::path& file, std::string_v
   const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (descriptor < 0) return refused("creating");
   const ssize_t count = ::write(descriptor, text.data(), text.size());
-  if (::close(descriptor) != 0 || count != static_cast<ssize_t>(text.size())) return refused("writing");
+  if (::close(descriptor) != 0 || count != static_cast<ssize_t>(text.size()))
+    return refused("writing");
   return {};
 }
 

@@ -25,8 +25,8 @@ struct CertifiedKey {
 // A self-signed authority, allowed to sign leaves only. kInternal: OpenSSL failed.
 Result<CertifiedKey> create_authority(std::string_view cluster, Validity validity);
 
-// Any leaf that the authority can sign; `uri_names` go into the certificate unchecked. A peer accepts
-// only leaves with exactly one valid name: use the overload below.
+// Any leaf that the authority can sign; `uri_names` go into the certificate unchecked. A peer
+// accepts only leaves with exactly one valid name: use the overload below.
 struct LeafRequest {
   std::string common_name;
   std::vector<std::string> uri_names;

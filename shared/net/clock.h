@@ -1,4 +1,4 @@
-// The one place that reads the clock for shells: TimePoint on the axis of std::chrono::steady_clock.
+// The one place that reads the clock, for shells: TimePoint on the axis of steady_clock.
 #pragma once
 
 #include "shared/base/time.h"

@@ -88,21 +88,21 @@ class Connection::Impl {
   std::unique_ptr<TlsStream> stream_;
   FrameReader reader_;
   TimePoint heard_at_ = now();
-  std::deque<InLink> link_;     // pieces inside the shaped link, in order
-  bool link_closed_ = false;    // shape_loop has ended
+  std::deque<InLink> link_;   // pieces inside the shaped link, in order
+  bool link_closed_ = false;  // shape_loop has ended
   std::optional<TimePoint> ping_sent_at_;
   std::uint64_t ping_number_ = 0;
   bool pong_waits_ = false;
-  bool broken_ = false;         // nothing can be written any more
+  bool broken_ = false;  // nothing can be written any more
   TimePoint closing_deadline_ = kNoDeadline;
 
-  mutable std::mutex mutex_;    // guards queue_, end_ (written on the strand), writer_idle_
+  mutable std::mutex mutex_;  // guards queue_, end_ (written on the strand), writer_idle_
   SendQueue queue_;
   std::optional<Error> end_;
   bool writer_idle_ = false;
-  Event work_;                  // something to write, or the end
-  Event room_;                  // room in the queue, or the end
-  Event ending_;                // the end
+  Event work_;    // something to write, or the end
+  Event room_;    // room in the queue, or the end
+  Event ending_;  // the end
 
   std::atomic<std::uint64_t> bytes_sent_ = 0;
   std::atomic<std::uint64_t> bytes_received_ = 0;
@@ -110,7 +110,7 @@ class Connection::Impl {
   std::atomic<std::uint64_t> frames_received_ = 0;
 };
 
-// ---- the end -------------------------------------------------------------------------------------
+// ---- the end ----
 
 void Connection::Impl::end(Error reason, Farewell farewell) {
   if (end_) return;
@@ -136,15 +136,15 @@ bool Connection::Impl::ended() const {
   return end_.has_value();
 }
 
-// ---- sending -------------------------------------------------------------------------------------
+// ---- sending ----
 
 Result<void> Connection::Impl::try_send(const std::shared_ptr<Impl>& self, Frame& frame,
                                         OnWritten& on_written) {
   const std::lock_guard lock(mutex_);
   if (end_) return *end_;
   if (!queue_.has_room(frame.wire_bytes())) {
-    return Error{Errc::kOverloaded, "send queue of " + remote_address_ + " is full: " +
-                                        std::to_string(queue_.bytes()) + " of " +
+    return Error{Errc::kOverloaded, "send queue of " + remote_address_ +
+                                        " is full: " + std::to_string(queue_.bytes()) + " of " +
                                         std::to_string(options_.send_queue_bytes) + " bytes"};
   }
   const Result<void> pushed = queue_.push(std::move(frame), std::move(on_written));
@@ -312,7 +312,7 @@ asio::awaitable<Result<void>> Connection::Impl::send(Frame frame, TimePoint dead
   co_return Result<void>();
 }
 
-// ---- receiving -----------------------------------------------------------------------------------
+// ---- receiving ----
 
 asio::awaitable<Result<Frame>> Connection::Impl::read(TimePoint deadline) {
   heard_at_ = now();  // silence while nobody listened proves nothing
@@ -389,7 +389,7 @@ asio::awaitable<void> Connection::Impl::heartbeat_loop(std::shared_ptr<Impl> sel
   }
 }
 
-// ---- the handle ----------------------------------------------------------------------------------
+// ---- the handle ----
 
 std::size_t Connection::Impl::queued_bytes() const {
   const std::lock_guard lock(mutex_);
@@ -426,7 +426,9 @@ void Connection::close(Error reason) {
   });
 }
 
-asio::awaitable<Result<Frame>> Connection::read(TimePoint deadline) { return impl_->read(deadline); }
+asio::awaitable<Result<Frame>> Connection::read(TimePoint deadline) {
+  return impl_->read(deadline);
+}
 
 Result<void> Connection::try_send(Frame frame, OnWritten on_written) {
   return impl_->try_send(impl_, frame, on_written);

@@ -1,13 +1,14 @@
 // Connection: frames over one TLS stream, in order, both ways. It has one strand, its executor.
 //
-// Sending: frames wait in a queue bounded in bytes and one writer takes them out. Receiving: nothing is
-// read ahead of read(), so a slow reader slows its peer down through TCP.
-// Heartbeats: each side pings every heartbeat_interval and read() closes the connection with kTimedOut
-// when nothing at all arrived for silence_deadline. Pings and pongs are dealt with inside read(), so a
-// session always has a read() under way.
-// The end: the first reason wins, whoever gives it; read, send and try_send return it from then on. If
-// it is ours, the peer gets it in a last GOODBYE frame. Its coroutines belong to the TaskGroup that it
-// was started in. Dropping the last shared_ptr closes it; do that before the io_context goes.
+// Sending: frames wait in a queue bounded in bytes; one writer takes them out.
+// Receiving: nothing is read ahead of read(): a slow reader slows its peer down through TCP.
+// Heartbeats: each side pings every heartbeat_interval, and read() closes the connection with
+// kTimedOut when nothing at all arrived for silence_deadline. Pings and pongs are dealt with inside
+// read(), so a session always has a read() under way.
+// The end: the first reason wins, whoever gives it; read, send and try_send return it from then on.
+// If it is ours, the peer gets it in a last GOODBYE frame. The coroutines belong to the TaskGroup
+// that was given to start(). Dropping the last shared_ptr closes; do that before the io_context
+// goes.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -44,9 +45,9 @@ struct ConnectionOptions {
 inline constexpr Duration kCloseDeadline = seconds(1);
 
 struct ConnectionCounters {
-  std::uint64_t bytes_sent = 0;      // on the wire, TLS included
+  std::uint64_t bytes_sent = 0;  // on the wire, TLS included
   std::uint64_t bytes_received = 0;
-  std::uint64_t frames_sent = 0;     // heartbeats included
+  std::uint64_t frames_sent = 0;  // heartbeats included
   std::uint64_t frames_received = 0;
 };
 
@@ -59,15 +60,16 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // On executor(), one read at a time. The next frame of a conversation. kTimedOut with ended() false:
-  // the deadline passed, nothing is lost, read again. Any other error is the end.
+  // On executor(), one read at a time. The next frame of a conversation. kTimedOut with ended()
+  // false: the deadline passed, nothing is lost, read again. Any other error is the end.
   asio::awaitable<Result<Frame>> read(TimePoint deadline);
 
   // Any thread, never waits. kOverloaded: the queue is full, nothing happened.
   Result<void> try_send(Frame frame, OnWritten on_written = nullptr);
 
-  // On executor(). Waits for room in the queue; kTimedOut: none until the deadline, nothing happened.
-  asio::awaitable<Result<void>> send(Frame frame, TimePoint deadline, OnWritten on_written = nullptr);
+  // On executor(). Waits for room in the queue; kTimedOut: there was none, nothing happened.
+  asio::awaitable<Result<void>> send(Frame frame, TimePoint deadline,
+                                     OnWritten on_written = nullptr);
 
   // Any thread. Frames that wait are dropped, GOODBYE is sent, the stream closed; all within
   // kCloseDeadline. To end after a last frame, close in its on_written.

@@ -48,8 +48,7 @@ asio::awaitable<Result<Dialed>> dial(TaskGroup& group, TlsContext context, DialT
     dialed.connection->close(admitted.error());
     co_return at(target, admitted.error());
   }
-  Result<Frame> welcome =
-      co_await ask_for_welcome(dialed.connection, std::move(hello), deadline);
+  Result<Frame> welcome = co_await ask_for_welcome(dialed.connection, std::move(hello), deadline);
   if (!welcome) {
     dialed.connection->close(welcome.error());
     co_return at(target, welcome.error());

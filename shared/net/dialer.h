@@ -18,10 +18,10 @@ struct Dialed {
   Frame welcome;
 };
 
-// Connects, checks who the server is, sends HELLO with `hello` as control bytes, and waits for WELCOME.
+// Connects, checks who the server is, sends HELLO with `hello` as control bytes, waits for WELCOME.
 // Nothing else is sent before: a TLS 1.3 client believes itself connected before it is authorised.
-// The connection lives on the caller's executor (a strand, or a one-thread context), in `group`.
-// Errors: kUnavailable, kTimedOut, kClosed; kUnauthenticated, kForbidden; or what a GOODBYE named.
+// The connection lives in `group`, on the caller's executor: a strand, or a one-thread context.
+// Errors: kUnavailable, kTimedOut, kClosed, kUnauthenticated, kForbidden, or what GOODBYE named.
 asio::awaitable<Result<Dialed>> dial(TaskGroup& group, TlsContext context, DialTarget target,
                                      Bytes hello, ConnectionOptions options, TimePoint deadline);
 

@@ -14,8 +14,8 @@ namespace godwit::net {
 
 namespace asio = boost::asio;
 
-// An event without memory: notify() wakes who waits now. So test the condition, then wait, in a loop.
-// Waiters and notify() run on the executor given here.
+// An event without memory: notify() wakes who waits now. So test the condition, then wait, in a
+// loop. Waiters and notify() run on the executor given here.
 class Event {
  public:
   explicit Event(asio::any_io_executor executor) : executor_(std::move(executor)) {}

@@ -49,7 +49,8 @@ Result<FrameHeader> parse_header(ByteView bytes) {
   reader.get(header.payload_bytes);
   reader.get(header.stream);
   if (magic != kFrameMagic) {
-    return Error{Errc::kMalformed, "frame header: bad magic; the peer does not speak Godwit frames"};
+    return Error{Errc::kMalformed,
+                 "frame header: bad magic; the peer does not speak Godwit frames"};
   }
   if (reader.get<std::uint32_t>() != header_checksum(bytes.first(kFrameHeaderBytes - 4))) {
     return Error{Errc::kMalformed, "frame header: checksum does not match"};
@@ -115,11 +116,12 @@ Error parse_goodbye(ByteView control) {
   std::string text = reader.get_string();
   if (!reader.finished()) return Error{Errc::kMalformed, "GOODBYE that does not parse"};
   text.resize(std::min(text.size(), kMaxGoodbyeText));
-  std::replace_if(text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
   if (name(code) == "unknown") {
-    return Error{Errc::kUnsupported,
-                 "the peer closed with unknown code " +
-                     std::to_string(static_cast<std::uint16_t>(code)) + ": " + text};
+    return Error{Errc::kUnsupported, "the peer closed with unknown code " +
+                                         std::to_string(static_cast<std::uint16_t>(code)) + ": " +
+                                         text};
   }
   return Error{code, "the peer closed: " + text};
 }

@@ -25,7 +25,8 @@ std::optional<Role> parse_role(std::string_view text) {
 Error refused(std::string_view uri, std::string_view why) {
   // Certificates come from outside: show what is printable, and not too much of it.
   std::string shown(uri.substr(0, 128));
-  std::replace_if(shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
   return Error{Errc::kInvalid, "identity \"" + shown + "\": " + std::string(why) +
                                    "; wanted godwit://<cluster>/<region>/<role>/<name>"};
 }
@@ -34,9 +35,12 @@ Error refused(std::string_view uri, std::string_view why) {
 
 std::string_view name(Role role) {
   switch (role) {
-    case Role::kServer: return "server";
-    case Role::kWorker: return "worker";
-    case Role::kOperator: return "operator";
+    case Role::kServer:
+      return "server";
+    case Role::kWorker:
+      return "worker";
+    case Role::kOperator:
+      return "operator";
   }
   return "unknown";
 }

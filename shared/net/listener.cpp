@@ -77,8 +77,9 @@ Result<void> Listener::Impl::open() {
   error_code error;
   const asio::ip::address address = asio::ip::make_address(options_.host, error);
   if (error) {
-    return Error{Errc::kConfig, "listen address " + where + ": not a numeric address; use one of "
-                                "this machine, such as 127.0.0.1 or 0.0.0.0"};
+    return Error{Errc::kConfig, "listen address " + where +
+                                    ": not a numeric address; use one of "
+                                    "this machine, such as 127.0.0.1 or 0.0.0.0"};
   }
   const tcp::endpoint endpoint(address, options_.port);
   acceptor_.open(endpoint.protocol(), error);
@@ -104,13 +105,12 @@ void Listener::Impl::refuse(const std::string& remote, const Error& why) const {
 void Listener::Impl::begin_accept(const std::shared_ptr<Impl>& self) {
   self->socket_.reset();
   self->accept_error_ = error_code();
-  self->acceptor_.async_accept(
-      asio::any_io_executor(asio::make_strand(self->executor_)),
-      [self](error_code error, tcp::socket socket) {
-        self->accept_error_ = error;
-        if (!error) self->socket_ = std::move(socket);
-        self->accepted_.notify();
-      });
+  self->acceptor_.async_accept(asio::any_io_executor(asio::make_strand(self->executor_)),
+                               [self](error_code error, tcp::socket socket) {
+                                 self->accept_error_ = error;
+                                 if (!error) self->socket_ = std::move(socket);
+                                 self->accepted_.notify();
+                               });
 }
 
 asio::awaitable<void> Listener::Impl::accept_loop(std::shared_ptr<Impl> self) {

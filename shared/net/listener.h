@@ -13,8 +13,9 @@ namespace godwit::net {
 struct ListenOptions {
   std::string host = "127.0.0.1";  // an address of this machine; "0.0.0.0" or "::" for all
   std::uint16_t port = 0;          // 0: any free one, see Listener::port()
-  // Connections whose handshake is not done, and all connections. Above either limit a new connection is
-  // closed at once, without an answer: a flood costs us no memory and no cryptography.
+  // Connections whose handshake is not done, and all connections. Above either limit a new
+  // connection is closed at once, without an answer: a flood costs us no memory and no
+  // cryptography.
   std::size_t half_open_limit = 64;
   std::size_t session_limit = 1024;
   Duration handshake_deadline = seconds(5);

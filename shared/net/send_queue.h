@@ -41,8 +41,8 @@ class SendQueue {
   // empty queue takes any frame, so one large frame never waits for ever.
   explicit SendQueue(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
 
-  // kAheadOfAll: before every frame not yet begun, and whatever the limit says. REQUIRES: the caller
-  // keeps such frames few and small (heartbeats, GOODBYE).
+  // kAheadOfAll: before every frame not yet begun, and whatever the limit says. REQUIRES: the
+  // caller keeps such frames few and small (heartbeats, GOODBYE).
   Result<void> push(Frame frame, OnWritten on_written, Urgency urgency = Urgency::kNormal);
   // Up to max_bytes of the stream, at most kMaxPieceBytes. Empty when nothing waits.
   std::optional<Piece> next(std::size_t max_bytes = kMaxPieceBytes);

@@ -1,6 +1,6 @@
-// Shaper: makes a fast link behave like a slow one, on the sending side, for development. A link has
-// a rate, at which bytes enter it one after another, and a delay, which they then spend in it side by
-// side: delay never limits throughput. Every connection of a link shares one Shaper. Any thread.
+// Shaper: makes a fast link behave like a slow one, on the sending side, for development. A link
+// has a rate, at which bytes enter it one after another, and a delay, which they then spend in it
+// side by side: delay never limits throughput. All connections of a link share one. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct LinkShape {
 
 // Largest piece that enters a shaped link at once, in bytes: how finely connections take turns.
 inline constexpr std::size_t kShapedPieceBytes = 64u << 10;
-// How much unused rate a link remembers: lets a late timer catch up, at the price of a burst this long.
+// How much unused rate a link remembers: a late timer catches up, at the price of such a burst.
 inline constexpr Duration kShaperSlack = milliseconds(2);
 
 class Shaper {

@@ -1,6 +1,6 @@
 // TaskGroup: every coroutine belongs to one. Rules for tasks:
-//  - they wait only through Event, sleep, Connection and friends, which return kClosed once the group
-//    stops; on kClosed a task winds up and returns;
+//  - they wait only through Event, sleep, Connection and friends, which return kClosed once the
+//    group stops; on kClosed a task winds up and returns;
 //  - they let no exception escape: one that does is a bug and aborts.
 #pragma once
 
@@ -25,7 +25,7 @@ class TaskGroup {
   void spawn(asio::awaitable<void> task);
   void spawn(asio::any_io_executor executor, asio::awaitable<void> task);
 
-  // Refuses new tasks, cancels all, waits for all. May be called again. Not from a task of this group.
+  // Refuses new tasks, cancels all, waits for all; again is fine. Not from a task of this group.
   asio::awaitable<void> stop();
 
   std::size_t size() const;

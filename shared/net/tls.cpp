@@ -32,7 +32,10 @@ Result<Identity> certificate_identity(X509* certificate) {
     return Error{Errc::kUnauthenticated,
                  "certificate: " + std::string(why) + "; issue one with `godwit init`"};
   };
-  if (X509_check_ca(certificate) != 0) return refused("it is an authority, not a leaf");
+  const bool says_authority = (X509_get_extension_flags(certificate) & EXFLAG_CA) != 0;
+  if (says_authority || X509_check_ca(certificate) != 0) {
+    return refused("it is an authority, not a leaf");
+  }
   const NamesHandle names(static_cast<GENERAL_NAMES*>(
       X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
   const GENERAL_NAME* uri = nullptr;
@@ -55,7 +58,8 @@ Result<void> trust(SSL_CTX* context, const std::string& authority_pem) {
   X509_STORE* store = SSL_CTX_get_cert_store(context);
   const BioHandle pem = bio_over(authority_pem);
   int count = 0;
-  while (const CertificateHandle authority{PEM_read_bio_X509(pem.get(), nullptr, nullptr, nullptr)}) {
+  while (
+      const CertificateHandle authority{PEM_read_bio_X509(pem.get(), nullptr, nullptr, nullptr)}) {
     if (X509_STORE_add_cert(store, authority.get()) != 1) return bad_configuration("adding the CA");
     ++count;
   }
@@ -166,12 +170,14 @@ Error describe_tls_failure(const ssl_st* session, int ssl_error) {
   ERR_clear_error();
   if (ssl_error == SSL_ERROR_ZERO_RETURN) return Error{Errc::kClosed, "the peer closed the stream"};
   if (code == 0) {
-    return Error{Errc::kClosed, std::string("the stream broke: ") +
-                                    (system_error != 0 ? std::strerror(system_error) : "end of file")};
+    return Error{Errc::kClosed,
+                 std::string("the stream broke: ") +
+                     (system_error != 0 ? std::strerror(system_error) : "end of file")};
   }
   if (ERR_GET_LIB(code) == ERR_LIB_SSL) return describe_reason(session, ERR_GET_REASON(code));
   const char* text = ERR_reason_error_string(code);
-  return Error{Errc::kMalformed, std::string("TLS: ") + (text != nullptr ? text : "unknown failure")};
+  return Error{Errc::kMalformed,
+               std::string("TLS: ") + (text != nullptr ? text : "unknown failure")};
 }
 
 }  // namespace godwit::net

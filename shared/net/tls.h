@@ -1,5 +1,5 @@
-// Whom we believe and who we are: TLS 1.3 only, certificates on both sides, no tickets, no resumption,
-// no early data. Contexts are immutable and shared by connections; any thread.
+// Whom we believe and who we are: TLS 1.3 only, certificates on both sides, no tickets, no
+// resumption, no early data. Contexts are immutable and shared by connections; any thread.
 #pragma once
 
 #include <filesystem>

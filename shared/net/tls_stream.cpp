@@ -41,7 +41,8 @@ int wire_read(BIO* bio, char* data, std::size_t size, std::size_t* read) {
 
 long wire_control(BIO* bio, int command, long, void*) {
   if (command == BIO_CTRL_FLUSH) return 1;
-  if (command == BIO_CTRL_EOF) return static_cast<TlsStream::Wire*>(BIO_get_data(bio))->ended ? 1 : 0;
+  if (command == BIO_CTRL_EOF)
+    return static_cast<TlsStream::Wire*>(BIO_get_data(bio))->ended ? 1 : 0;
   return 0;
 }
 
@@ -139,8 +140,8 @@ Result<bool> TlsStream::write(ByteView bytes) {
   return false;
 }
 
-// RFC 8446 5.5 bounds what one AES-GCM key may encrypt. OpenSSL refuses the request while a write is
-// half done; then the next write asks again.
+// RFC 8446 5.5 bounds what one AES-GCM key may encrypt. OpenSSL refuses the request while a write
+// is half done; then the next write asks again.
 void TlsStream::update_key_when_due() {
   if (wire_.sent - key_used_from_ < key_update_bytes_) return;
   if (SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_NOT_REQUESTED) == 1) key_used_from_ = wire_.sent;
@@ -148,8 +149,7 @@ void TlsStream::update_key_when_due() {
 
 asio::awaitable<Result<void>> TlsStream::wait(Direction direction, TimePoint deadline) {
   if (!socket_.is_open()) co_return Error{Errc::kClosed, "closed"};
-  const std::shared_ptr<Readiness> side =
-      direction == Direction::wait_read ? readable_ : writable_;
+  const std::shared_ptr<Readiness> side = direction == Direction::wait_read ? readable_ : writable_;
   if (!side->armed) {
     side->armed = true;
     socket_.async_wait(direction, [side](const boost::system::error_code&) {

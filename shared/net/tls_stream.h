@@ -1,6 +1,6 @@
-// TlsStream: TLS over one TCP socket. Calls never block: they do what can be done now, and waits are
-// separate. OpenSSL works on the socket itself, so a large write becomes many records in one call and
-// a read lands where the caller wants it. One strand. Internal to shared/net.
+// TlsStream: TLS over one TCP socket. Calls never block: they do what can be done now, and waits
+// are separate. OpenSSL works on the socket itself, so a large write becomes many records in one
+// call and a read lands where the caller wants it. One strand. Internal to shared/net.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -38,8 +38,9 @@ class TlsStream {
   asio::awaitable<Result<void>> wait_for_write(TimePoint deadline);
   void interrupt();
 
-  // Says that nothing more comes, lets the peer read what was sent (a socket closed with unread input
-  // would throw that away), closes. Drops input until the peer closes too, or until the deadline.
+  // Says that nothing more comes, lets the peer read what was sent (a socket closed with unread
+  // input would throw that away), closes. Drops input until the peer closes too, or until the
+  // deadline.
   asio::awaitable<void> finish(TimePoint deadline);
   void close();
 
