@@ -1,8 +1,9 @@
-// AdminService: what the admin port asks of a server process, as plain values. server/app implements it;
-// server/http is the only caller and knows nothing else of the process.
+// AdminService: what the admin port asks of a server process, as plain values. server/app
+// implements it; server/http is the only caller and knows nothing else of the process.
 //
-// Any thread calls; an answer may come on any thread, before the call returns or later, at most once. An answer
-// that comes too late is dropped, and so is one that comes after the HTTP server is gone: never wait for it.
+// Any thread calls; an answer may come on any thread, before the call returns or later, at most
+// once. An answer that comes too late is dropped, and so is one that comes after the HTTP server is
+// gone: never wait for it.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,8 @@
 namespace godwit::http {
 
 struct ReadinessCheck {
-  std::string name;     // "store", "control", "shards-loaded", "data-listener", ...: lower case, stable
+  std::string
+      name;  // "store", "control", "shards-loaded", "data-listener", ...: lower case, stable
   bool ok = false;
   std::string message;  // when not ok: what is missing
 };
@@ -34,7 +36,7 @@ struct ShardReport {
   Round round;
   Mode mode = Mode::kAsync;  // as this shard's log shows it
   ModeEpoch mode_epoch;
-  std::string optimizer;     // "none", "sgd", "nesterov"
+  std::string optimizer;  // "none", "sgd", "nesterov"
   std::uint64_t parameters = 0;
   std::uint64_t tokens = 0;  // the token clock of this shard's log
   std::uint64_t outbox_items = 0;
@@ -66,9 +68,9 @@ struct StatusReport {
   std::string server;
   std::string region;
   bool hosts_control = false;
-  std::string version;     // of the program
+  std::string version;  // of the program
   double up_seconds = 0;
-  std::string ack;         // memory, region, committed, replicated
+  std::string ack;           // memory, region, committed, replicated
   Mode mode = Mode::kAsync;  // as the control store has it; shards follow
   ModeEpoch mode_epoch;
   std::uint32_t sync_steps = 0;
@@ -102,15 +104,16 @@ class AdminService {
   using Callback = std::function<void(T)>;
   virtual ~AdminService() = default;
 
-  // Answers from where the process does its work: no answer means that it hangs. Also before it is ready.
+  // Answers from where the process does its work: no answer means that it hangs. Also before it is
+  // ready.
   virtual void ping(std::function<void()> done) = 0;
   virtual void status(Callback<StatusReport> done) = 0;
-  // This replica's, at `version` or (nullopt) its newest one. Errors: kNotFound: no such shard, or the
-  // version is not there yet or any more.
+  // This replica's, at `version` or (nullopt) its newest one. Errors: kNotFound: no such shard, or
+  // the version is not there yet or any more.
   virtual void block_hashes(ShardId shard, std::optional<Version> version,
                             Callback<Result<BlockHashesReport>> done) = 0;
-  // The model of this replica as one safetensors file; a shard's version is its metadata "version.<shard>".
-  // Asked for one at a time. Errors: kUnavailable: no model yet.
+  // The model of this replica as one safetensors file; a shard's version is its metadata
+  // "version.<shard>". Asked for one at a time. Errors: kUnavailable: no model yet.
   virtual void model(Callback<Result<SharedBytes>> done) = 0;
   // By compare-and-swap in the control store; the answer comes when that is durable, shards follow.
   // Errors: kInvalid, kNotLeader (names the control host), kUnavailable, kConflict.

@@ -1,0 +1,41 @@
+#include "server/http/http_message.h"
+
+#include <boost/json.hpp>
+
+#include "shared/base/problem.h"
+
+namespace godwit::http {
+
+Response text_response(int status, std::string_view text) {
+  Response response;
+  response.status = status;
+  response.body = share(copy(view(text)));
+  return response;
+}
+
+Response json_response(int status, std::string_view json) {
+  Response response = text_response(status, json);
+  response.content_type = "application/json";
+  return response;
+}
+
+Response problem_response(const Error& error, std::string_view request_id, int status) {
+  constexpr int kRetryAfterSeconds = 1;
+  const Problem& problem = problem_of(error.code);
+  boost::json::object body;
+  const int shown = status != 0 ? status : problem.http_status;
+  body["type"] = "about:blank";
+  body["title"] = problem.title;
+  body["status"] = shown;
+  body["detail"] = error.context;
+  body["code"] = problem.code;
+  body["hint"] = problem.fix;
+  body["retryable"] = problem.retryable;
+  body["request_id"] = request_id;
+  Response response = json_response(shown, boost::json::serialize(body));
+  response.content_type = "application/problem+json";
+  if (problem.retryable) response.retry_after_seconds = kRetryAfterSeconds;
+  return response;
+}
+
+}  // namespace godwit::http
