@@ -1,0 +1,52 @@
+// Arithmetic: one shard's log, recomputed in double from the pushes as their workers made them. What an entry
+// did to P must be what its header says it did to those pushes, within what its codecs may lose.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "shared/protocol/entry.h"
+#include "shared/protocol/manifest.h"
+#include "tests/sim/swarm.h"
+
+namespace godwit::sim {
+
+// A push as it left its worker.
+struct MadePush {
+  PushHeader header;
+  std::vector<float> q;  // before the LAN codec
+};
+using MadePushes = std::map<PushId, MadePush>;
+
+class Arithmetic {
+ public:
+  Arithmetic(const Swarm& swarm, const ShardLayout& layout);
+
+  // The next entry of the log. "" or what is wrong with it.
+  std::string apply(const Entry& entry, const MadePushes& pushes);
+  // Block hashes of P after each version; index 0: version 0.
+  const std::vector<Hash>& hashes(Version version) const { return hashes_[version.value()]; }
+
+ private:
+  struct Term {  // a value and how far off it may be
+    double value = 0;
+    double error = 0;
+  };
+  std::string check_scalars(const EntryHeader& header, const MadePushes& pushes) const;
+  std::string check_late(const EntryHeader& header, const MadePushes& pushes) const;
+  std::string apply_block(const Entry& entry, std::uint32_t block, const MadePushes& pushes);
+  std::vector<Term> gradient(const EntryHeader& header, std::uint32_t block, const MadePushes& pushes) const;
+  std::vector<Term> contribution(const Named& named, bool initial, std::uint32_t block,
+                                 const MadePushes& pushes) const;
+  std::vector<Term> step(const EntryHeader& header, std::uint32_t block, std::vector<Term> gradient);
+
+  const Swarm& swarm_;
+  const ShardLayout& layout_;
+  std::vector<float> values_;       // P
+  std::vector<Term> velocity_;
+  std::vector<std::vector<Hash>> hashes_;
+  EntryHeader last_;
+};
+
+}  // namespace godwit::sim

@@ -1,0 +1,205 @@
+#include "tests/sim/server_node.h"
+
+namespace godwit::sim {
+namespace {
+
+constexpr double kCrashPerStep = 0.004;  // at each point between two writes, or a write and a send
+
+WorkerId worker_id(Endpoint peer) { return WorkerId(peer.index + 1); }
+
+}  // namespace
+
+void ServerNode::start() {
+  if (core_) return;
+  ++life_;
+  RegionCore::Place place{region_, Incarnation(1000 + region_.value()), world_.swarm.leaders, {}};
+  for (std::uint32_t shard = 0; shard < world_.swarm.leaders.size(); ++shard) {
+    const bool leads = world_.swarm.leaders[shard] == region_;
+    place.won_epochs.push_back(leads ? std::optional(world_.control.take_epoch(ShardId(shard))) : std::nullopt);
+  }
+  Result<std::unique_ptr<RegionCore>> opened =
+      RegionCore::open(world_.swarm.run, store_, world_.swarm.manifest, std::move(place), world_.sim.now());
+  if (!opened) return world_.sim.fail("server " + to_string(region_) + " cannot recover: " + opened.error().to_string());
+  core_ = std::move(*opened);
+  world_.sim.record("server starts", region_.value(), life_);
+  if (std::exchange(ever_started_, true)) world_.ledger.on_recovered(region_, *core_, store_);
+  enqueue([](RegionCore& core, TimePoint now) { return core.start(now); });
+  for (const auto& [peer, link] : links_) link->dial();
+  world_.sim.after(world_.sim.between(milliseconds(0), milliseconds(500)), [this, life = life_] {
+    if (life == life_) learn_mode();
+  });
+}
+
+void ServerNode::crash() {
+  if (!core_) return;
+  ++life_;
+  world_.sim.record("server dies", region_.value(), life_);
+  ++world_.sim.counters()[Count::kServerCrashes];
+  core_.reset();
+  inbox_.clear();
+  busy_ = false;
+  tick_at_.reset();
+  store_.crash(world_.sim.random());
+  for (const auto& [peer, link] : links_) link->end_died(*this);
+  world_.sim.after(world_.sim.between(milliseconds(50), milliseconds(1500)), [this, life = life_] {
+    if (life == life_) start();
+  });
+}
+
+void ServerNode::break_disk() {
+  if (!core_) return;
+  world_.sim.record("disk fails", region_.value());
+  store_.fail_writes({Errc::kIo, "the simulated disk fails"});
+}
+
+void ServerNode::learn_mode() {
+  if (!core_ || world_.control.mode.mode_epoch == ModeEpoch()) return;
+  enqueue([mode = world_.control.mode](RegionCore& core, TimePoint now) { return core.set_mode(mode, now); });
+}
+
+void ServerNode::on_up(Endpoint peer) {
+  if (peer.worker) return;
+  enqueue([id = RegionId(peer.index)](RegionCore& core, TimePoint now) { return core.on_region_connected(id, now); });
+}
+
+void ServerNode::on_down(Endpoint peer) {
+  if (peer.worker) {
+    enqueue([id = worker_id(peer)](RegionCore& core, TimePoint now) { return core.on_worker_left(id, now); });
+  } else {
+    enqueue([id = RegionId(peer.index)](RegionCore& core, TimePoint now) {
+      return core.on_region_disconnected(id, now);
+    });
+  }
+}
+
+void ServerNode::on_delivery(Endpoint peer, const Message& message) {
+  if (peer.worker) {
+    enqueue([id = worker_id(peer), message](RegionCore& core, TimePoint now) { return core.on_message(id, message, now); });
+  } else {
+    enqueue([id = RegionId(peer.index), message](RegionCore& core, TimePoint now) {
+      return core.on_message(id, message, now);
+    });
+  }
+}
+
+void ServerNode::enqueue(Event event) {
+  if (!core_) return;
+  inbox_.push_back(std::move(event));
+  pump();
+}
+
+// Events are handled one at a time, and the next one only when the effects of the last are performed.
+void ServerNode::pump() {
+  if (busy_ || inbox_.empty()) return;
+  busy_ = true;
+  world_.sim.after({}, [this, life = life_] {
+    if (life != life_) return;
+    const Event event = std::move(inbox_.front());
+    inbox_.pop_front();
+    begin(event(*core_, world_.sim.now()));
+  });
+}
+
+void ServerNode::begin(Effects effects) {
+  current_ = std::move(effects);
+  next_write_ = 0;
+  for (const Notice& item : current_.notices) notice(item);
+  write_next();
+}
+
+void ServerNode::write_next() {
+  while (next_write_ < current_.writes.size()) {
+    if (dies_here()) return;
+    const Batch& batch = current_.writes[next_write_++];
+    if (const Result<void> written = store_.write(batch); !written) {
+      ++world_.sim.counters()[Count::kDiskFailures];
+      return crash();
+    }
+    world_.ledger.on_written(region_, batch, store_);
+    if (!batch.sync) continue;
+    world_.sim.after(world_.sim.between(world_.swarm.disk_min, world_.swarm.disk_max), [this, life = life_] {
+      if (life == life_) write_next();
+    });
+    return;
+  }
+  if (!current_.writes.empty() && dies_here()) return;
+  send_all();
+}
+
+bool ServerNode::dies_here() {
+  if (!world_.faulty || !world_.swarm.faults.crashes_in_writes || !world_.sim.random().chance(kCrashPerStep)) return false;
+  ++world_.sim.counters()[Count::kCrashesInWrites];
+  crash();
+  return true;
+}
+
+void ServerNode::send_all() {
+  const std::vector<Send> sends = std::move(current_.sends);
+  for (const Send& item : sends) send(item);
+  for (std::uint32_t shard = 0; shard < core_->shard_count(); ++shard) {
+    world_.ledger.check_replica(region_, core_->shard(ShardId(shard)));
+  }
+  schedule_tick(current_.deadline);
+  busy_ = false;
+  pump();
+}
+
+Link* ServerNode::link(Endpoint peer) const {
+  const auto found = links_.find(peer);
+  return found == links_.end() ? nullptr : found->second;
+}
+
+void ServerNode::send(const Send& send) {
+  if (const auto* worker = std::get_if<WorkerId>(&send.to)) {
+    if (const auto* reply = std::get_if<PushReply>(&send.message);
+        reply != nullptr && reply->outcome == PushOutcome::kAcknowledged) {
+      world_.ledger.on_acknowledge(region_, reply->shard, reply->id, store_);
+    }
+    if (Link* to = link({true, static_cast<std::uint32_t>(worker->value() - 1)})) to->send(*this, send.message);
+    return;
+  }
+  const RegionId region = std::get<RegionId>(send.to);
+  if (region == region_) {
+    return enqueue([region, message = send.message](RegionCore& core, TimePoint now) {
+      return core.on_message(region, message, now);
+    });
+  }
+  Link* to = link({false, region.value()});
+  if (to == nullptr) return world_.sim.fail("a message to a region that does not exist");
+  const auto* replicate = std::get_if<Replicate>(&send.message);
+  if (replicate == nullptr) return to->send(*this, send.message);
+  to->send(*this, send.message, [this, life = life_, region, shard = replicate->shard,
+                                 version = replicate->entry.header.version] {
+    if (life != life_) return;
+    enqueue([=](RegionCore& core, TimePoint now) { return core.on_drained(region, shard, version, now); });
+  });
+}
+
+void ServerNode::notice(const Notice& notice) {
+  Counters& counters = world_.sim.counters();
+  if (notice.kind == Notice::Kind::kOverloaded) ++counters[Count::kOverloads];
+  if (notice.kind == Notice::Kind::kSnapshotDone) ++counters[Count::kSnapshots];
+  if (notice.kind == Notice::Kind::kModeChanged) ++counters[Count::kModeSwitches];
+  if (notice.kind == Notice::Kind::kForked) ++counters[Count::kInstalls];
+  if (notice.kind == Notice::Kind::kDuplicate) {
+    ++counters[notice.text == "push" ? Count::kDuplicatePushes : Count::kDuplicateOffers];
+  }
+  world_.sim.record("notice", static_cast<std::uint64_t>(notice.kind), region_.value(), notice.shard.value());
+  if (world_.sim.tracing() && !notice.text.empty()) {
+    world_.sim.trace("server " + to_string(region_) + " shard " + to_string(notice.shard) + ": " + notice.text);
+  }
+}
+
+void ServerNode::schedule_tick(std::optional<TimePoint> deadline) {
+  if (!deadline || (tick_at_ && *tick_at_ <= *deadline)) return;
+  tick_at_ = deadline;
+  world_.sim.after(*deadline - world_.sim.now(), [this, life = life_, when = *deadline] {
+    if (life != life_ || tick_at_ != when) return;
+    enqueue([this](RegionCore& core, TimePoint now) {
+      tick_at_.reset();
+      return core.on_tick(now);
+    });
+  });
+}
+
+}  // namespace godwit::sim

@@ -1,0 +1,72 @@
+// ServerNode: the shell around a RegionCore. It performs Effects in their order, with a slow disk during which
+// events wait, and it may die between any two writes, and between a write and a send.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+
+#include "server/core/region_core.h"
+#include "server/storage/memory_store.h"
+#include "tests/sim/control.h"
+#include "tests/sim/ledger.h"
+#include "tests/sim/network.h"
+
+namespace godwit::sim {
+
+class ServerNode final : public Host {
+ public:
+  struct World {
+    Simulator& sim;
+    const Swarm& swarm;
+    Control& control;
+    Ledger& ledger;
+    const bool& faulty;  // faults may still be injected
+  };
+  ServerNode(World world, RegionId region) : world_(world), region_(region) {}
+
+  void connect(Endpoint peer, Link& link) { links_[peer] = &link; }
+  void start();
+  void crash();
+  // The next write fails; the process stops there.
+  void break_disk();
+  // The current mode, as a watch of the control store would bring it.
+  void learn_mode();
+
+  Endpoint endpoint() const override { return {false, region_.value()}; }
+  bool alive() const override { return core_ != nullptr; }
+  void on_up(Endpoint peer) override;
+  void on_down(Endpoint peer) override;
+  void on_delivery(Endpoint peer, const Message& message) override;
+
+  RegionId region() const { return region_; }
+  const RegionCore* core() const { return core_.get(); }
+
+ private:
+  using Event = std::function<Effects(RegionCore&, TimePoint)>;
+  void enqueue(Event event);
+  void pump();
+  void begin(Effects effects);
+  void write_next();
+  void send_all();
+  void send(const Send& send);
+  void notice(const Notice& notice);
+  void schedule_tick(std::optional<TimePoint> deadline);
+  bool dies_here();
+  Link* link(Endpoint peer) const;
+
+  World world_;
+  RegionId region_;
+  MemoryStore store_;
+  std::map<Endpoint, Link*> links_;
+  std::unique_ptr<RegionCore> core_;
+  std::uint64_t life_ = 0;      // grows at every start and crash: older actions are void
+  bool ever_started_ = false;
+  std::deque<Event> inbox_;
+  bool busy_ = false;
+  Effects current_;             // being performed
+  std::size_t next_write_ = 0;
+  std::optional<TimePoint> tick_at_;
+};
+
+}  // namespace godwit::sim
