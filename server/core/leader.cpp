@@ -120,6 +120,9 @@ void Leader::on_disconnected(RegionId region, TimePoint now, Effects& effects) {
 void Leader::set_mode(const ModeSetting& setting, TimePoint now, Effects& effects) {
   if (setting.mode_epoch <= mode_.mode_epoch) return;
   mode_ = setting;
+  for (const auto& [id, region] : regions_) {
+    if (region.pending) flush_through_ = std::max(flush_through_, region.pending->header.round);
+  }
   advance(now, effects);
 }
 
@@ -161,10 +164,17 @@ bool Leader::commit_next(TimePoint now, Effects& effects) {
     }
   }
   if (state_.version() == Version()) return false;
-  const bool mode_changes = mode_.mode_epoch > state_.head().mode_epoch;
-  RoundQuestion question{offers(now), state_.head().round, first_offer_, settings_.grace, false, now};
+  if (mode_.mode_epoch > state_.head().mode_epoch) {
+    why_ = "the mode changes: open rounds commit with what is there";
+    if (const std::optional<Round> open = open_round()) {
+      commit_round(*open, now, effects);
+    } else {
+      commit_mode(now, effects);
+    }
+    return true;
+  }
+  RoundQuestion question{offers(now), state_.head().round, first_offer_, settings_.grace, now};
   if (state_.head().mode == Mode::kSync) question.grace = settings_.sync_grace;
-  question.flush = mode_changes && state_.head().mode == Mode::kSync;
   const RoundDecision decision = decide_round(question);
   why_ = decision.why;
   if (decision.late) {
@@ -175,10 +185,6 @@ bool Leader::commit_next(TimePoint now, Effects& effects) {
     commit_round(*decision.commit, now, effects);
     return true;
   }
-  if (mode_changes) {
-    commit_mode(now, effects);
-    return true;
-  }
   if (decision.wait_until) {
     effects.wake_at(*decision.wait_until);
     // A region that is waited for may lose its lease before the grace is over.
@@ -187,6 +193,17 @@ bool Leader::commit_next(TimePoint now, Effects& effects) {
     }
   }
   return false;
+}
+
+std::optional<Round> Leader::open_round() const {
+  std::optional<Round> open;
+  if (state_.head().mode != Mode::kSync) return open;
+  for (const auto& [id, region] : regions_) {
+    if (!region.pending) continue;
+    const Round round = region.pending->header.round;
+    if (round > state_.head().round && round <= flush_through_) open = open ? std::min(*open, round) : round;
+  }
+  return open;
 }
 
 EntryHeader Leader::next_header(EntryKind kind, TimePoint now) const {

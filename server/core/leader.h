@@ -62,6 +62,8 @@ class Leader {
   // Commits at most one entry (the next one waits until this one has drained); then sends and announces.
   void advance(TimePoint now, Effects& effects);
   bool commit_next(TimePoint now, Effects& effects);
+  // Leaving sync: the oldest round that was open when the mode changed.
+  std::optional<Round> open_round() const;
   void commit_round(Round round, TimePoint now, Effects& effects);
   void commit_alone(RegionId region, TimePoint now, Effects& effects);
   void commit_mode(TimePoint now, Effects& effects);
@@ -80,6 +82,7 @@ class Leader {
   Announcer announcer_;
   OuterRule outer_rule_;
   ModeSetting mode_;
+  Round flush_through_;     // highest round that was offered when mode_ was set
   std::map<RegionId, Region> regions_;
   std::map<Round, TimePoint> first_offer_;
   std::string why_;

@@ -13,7 +13,6 @@ RoundDecision decide_round(const RoundQuestion& question) {
     open = open ? std::min(*open, *offer.pending) : *offer.pending;
   }
   if (!open) return {{}, {}, {}, "nothing is offered"};
-  if (question.flush) return {open, {}, {}, "the mode changes: open rounds commit with what is there"};
 
   std::string missing;
   for (const auto& [region, offer] : question.regions) {

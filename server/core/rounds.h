@@ -22,7 +22,6 @@ struct RoundQuestion {
   Round committed;                        // highest round committed on this shard
   std::map<Round, TimePoint> first_offer; // when a round was first offered here
   Duration grace{};
-  bool flush = false;                     // leaving sync: open rounds commit with what is there
   TimePoint now;
 };
 
