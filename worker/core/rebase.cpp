@@ -23,10 +23,11 @@ void ShardView::rebase(std::span<const float> next, bool spent, const Parameters
       std::copy(target.begin(), target.end(), values.begin());
       return;
     }
-    std::vector<float> change(values.size());
-    kernels::subtract(change, target, std::span(anchor_).subspan(at, values.size()));
-    if (spent) kernels::add(change, std::span(pending_->q).subspan(at, values.size()));
-    kernels::add(values, change);
+    // theta += A' - A + q, summed as A' + (theta - A + q): exact where nothing was trained.
+    const std::span<const float> anchor = std::span(anchor_).subspan(at, values.size());
+    kernels::subtract(values, values, anchor);
+    if (spent) kernels::add(values, std::span(pending_->q).subspan(at, values.size()));
+    kernels::add(values, target);
   });
   std::copy(next.begin(), next.end(), anchor_.begin());
 }
