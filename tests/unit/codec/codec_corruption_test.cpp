@@ -150,6 +150,7 @@ TEST(ZstdBomb, SkippableAndSecondFramesAreRefused) {
   const Bytes skippable = from_numbers({0x50, 0x2A, 0x4D, 0x18, 0, 0, 0, 0});
   Bytes before = from_numbers({1});
   before.insert(before.end(), skippable.begin(), skippable.end());
+  EXPECT_FALSE(decode_within_limits(kZstd, before, 0));
   before.insert(before.end(), block.begin() + 1, block.end());
   EXPECT_FALSE(decode_within_limits(kZstd, before, values.size()));
   Bytes after = block;
