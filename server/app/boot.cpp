@@ -1,0 +1,165 @@
+// RegionServer: from an open store to a running core.
+#include <boost/asio/post.hpp>
+
+#include "server/app/region_server.h"
+#include "server/core/records.h"
+#include "shared/base/log.h"
+
+namespace godwit::app {
+namespace {
+
+constexpr Duration kRetry = milliseconds(200);
+constexpr Duration kWatch = seconds(10);
+constexpr Duration kControlTick = milliseconds(100);
+
+}  // namespace
+
+Result<Incarnation> RegionServer::read_incarnation() {
+  const Bytes key = records::meta_key('i');
+  // Acknowledgements that nothing backs die with the process, so its sequence numbers must, too.
+  if (settings_.ack != AckClass::kMemory) {
+    Result<std::optional<Bytes>> stored = store_->get(Family::kMeta, key);
+    if (!stored) return stored.error();
+    if (*stored) {
+      const Result<std::uint64_t> value = records::decode_u64(**stored);
+      if (!value) return value.error();
+      return Incarnation(*value);
+    }
+  }
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  const auto value = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count());
+  Batch batch;
+  batch.put(Family::kMeta, key, records::encode_u64(value));
+  batch.sync = true;
+  if (Result<void> written = store_->write(batch); !written) return written.error();
+  return Incarnation(value);
+}
+
+Result<std::optional<Manifest>> RegionServer::read_stored_manifest() const {
+  Result<std::optional<Bytes>> stored = store_->get(Family::kMeta, records::meta_key('m'));
+  if (!stored) return stored.error();
+  if (!*stored) return std::optional<Manifest>();
+  Result<Manifest> manifest = Manifest::decode(**stored);
+  if (!manifest) return manifest.error();
+  return std::optional<Manifest>(std::move(*manifest));
+}
+
+Result<void> RegionServer::learn_manifest(const Manifest& manifest) {
+  if (manifest_) return {};
+  Batch batch;
+  batch.put(Family::kMeta, records::meta_key('m'), manifest.encode());
+  batch.sync = true;
+  if (Result<void> written = store_->write(batch); !written) return written;
+  manifest_ = manifest;
+  const std::uint64_t limit = wire::max_message_bytes(Layout(manifest));
+  links_->set_max_message_bytes(limit);
+  workers_->set_max_message_bytes(limit);
+  {
+    std::lock_guard lock(state_mutex_);
+    manifest_hash_ = to_string(manifest.hash());
+  }
+  manifest_known_.notify();
+  return {};
+}
+
+asio::awaitable<std::optional<Manifest>> RegionServer::await_manifest() {
+  Result<std::optional<Manifest>> known = read_stored_manifest();
+  while (!manifest_) {
+    if (known && *known) {
+      if (const Result<void> learned = learn_manifest(**known); !learned) {
+        fail(learned.error());
+        co_return std::nullopt;
+      }
+      break;
+    }
+    waits_for(known ? "a worker to offer the model" : "the control store: " + known.error().to_string());
+    const Result<void> waited = co_await manifest_known_.wait_until(net::now() + kRetry);
+    if (!waited && waited.error().code == Errc::kClosed) co_return std::nullopt;
+    if (!manifest_) known = co_await read_manifest(*control_);
+  }
+  co_return manifest_;
+}
+
+asio::awaitable<Result<void>> RegionServer::take_epochs(RegionCore::Place& place) {
+  for (std::uint32_t shard = 0; shard < place.leaders.size(); ++shard) {
+    while (place.leaders[shard] == self() && !place.won_epochs[shard]) {
+      const Result<Epoch> epoch = co_await take_epoch(*control_, ShardId(shard), self());
+      if (epoch) {
+        place.won_epochs[shard] = *epoch;
+        continue;
+      }
+      waits_for("the epoch of shard " + std::to_string(shard) + ": " + epoch.error().to_string());
+      Result<void> slept = co_await net::sleep_for(kRetry);
+      if (!slept) co_return slept;
+    }
+  }
+  co_return Result<void>();
+}
+
+asio::awaitable<void> RegionServer::boot() {
+  const std::optional<Manifest> manifest = co_await await_manifest();
+  if (!manifest) co_return;
+  const Result<Incarnation> incarnation = read_incarnation();
+  if (!incarnation) co_return fail(incarnation.error());
+  RegionCore::Place place{self(), *incarnation, config_.run.leaders, {}};
+  place.won_epochs.resize(place.leaders.size());
+  const Result<void> taken = co_await take_epochs(place);
+  if (!taken) co_return;
+  waits_for("recovery from the store");
+  Result<std::unique_ptr<RegionCore>> core = RegionCore::open(settings_, *store_, *manifest, place, net::now());
+  if (!core) co_return fail(core.error());
+  for (std::uint32_t shard = 0; shard < (*core)->shard_count(); ++shard) {
+    const ShardCore& opened = (*core)->shard(ShardId(shard));
+    log::info("shard", std::to_string(shard) + (place.won_epochs[shard] ? " leads in epoch " : " follows in epoch ") +
+                           to_string(opened.epoch()) + " from version " + to_string(opened.state().version()) + " (" +
+                           std::to_string(opened.replayed()) + " replayed)");
+  }
+  shell_->open(std::move(*core));
+  waits_for("");
+  group_->spawn(strand_, follow_mode());
+}
+
+// Tells the leaders here what mode the control store holds, now and at every change.
+asio::awaitable<void> RegionServer::follow_mode() {
+  Revision since;
+  for (;;) {
+    ControlRequest watch;
+    watch.kind = ControlKind::kWatch;
+    watch.key = std::string(control_keys::kRunMode);
+    watch.since_revision = since;
+    watch.wait = kWatch;
+    const ControlReply reply = co_await ask(*control_, std::move(watch));
+    for (const ControlItem& item : reply.items) {
+      const Result<ModeSetting> setting = decode_mode(item.value);
+      if (!setting) continue;
+      {
+        std::lock_guard lock(state_mutex_);
+        shown_mode_ = *setting;
+      }
+      shell_->post([setting = *setting](RegionCore& core, TimePoint now) { return core.set_mode(setting, now); });
+    }
+    if (!reply.error) {
+      since = reply.revision;
+      continue;
+    }
+    if (reply.error->code == Errc::kForked) since = Revision();
+    const Result<void> slept = co_await net::sleep_for(kRetry);
+    if (!slept) co_return;
+  }
+}
+
+asio::awaitable<void> RegionServer::tick_control() {
+  for (;;) {
+    embedded_control_->tick();
+    const Result<void> slept = co_await net::sleep_for(kControlTick);
+    if (!slept) co_return;
+  }
+}
+
+void RegionServer::waits_for(std::string what) {
+  std::lock_guard lock(state_mutex_);
+  if (!what.empty() && what != waits_for_) log::info("boot", "waits for " + what);
+  waits_for_ = std::move(what);
+}
+
+}  // namespace godwit::app

@@ -1,0 +1,37 @@
+// The control store as this process uses it: coroutines around ControlStore, and the records that the run
+// keeps there. Wherever the store lives (here or behind a link), a request has a deadline.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+
+#include "server/core/leader.h"
+#include "server/control/control_store.h"
+#include "shared/net/event.h"
+#include "shared/protocol/manifest.h"
+
+namespace godwit::app {
+
+namespace asio = boost::asio;
+
+// Longest wait for an answer, beyond what a watch asks for.
+inline constexpr Duration kControlDeadline = seconds(3);
+
+// Answers kTimedOut when the store is silent. Runs on the caller's executor.
+asio::awaitable<ControlReply> ask(ControlStore& store, ControlRequest request);
+
+// +1 for this shard's leader epoch, recorded with who took it. Retries lost races.
+asio::awaitable<Result<Epoch>> take_epoch(ControlStore& store, ShardId shard, RegionId region);
+
+// The run's manifest; nullopt when none is set.
+asio::awaitable<Result<std::optional<Manifest>>> read_manifest(ControlStore& store);
+// Sets it if none is set, and returns the one that is in force.
+asio::awaitable<Result<Manifest>> offer_manifest(ControlStore& store, Manifest manifest);
+
+// nullopt when no operator has set a mode yet.
+asio::awaitable<Result<std::optional<ModeSetting>>> read_mode(ControlStore& store);
+// Sets mode and steps (0: as they were) under the next mode_epoch, and returns them.
+asio::awaitable<Result<ModeSetting>> change_mode(ControlStore& store, Mode mode, std::uint32_t sync_steps,
+                                                 std::uint32_t default_steps);
+Result<ModeSetting> decode_mode(ByteView bytes);
+
+}  // namespace godwit::app
