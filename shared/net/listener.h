@@ -22,7 +22,7 @@ struct ListenOptions {
   ConnectionOptions connection;
 };
 
-// All are called on the connection's own strand.
+// Called on the connection's own strand; on_refused on the listener's, too.
 struct ListenHandlers {
   // Who may come in: an error is sent to the peer as GOODBYE.
   std::function<Result<void>(const Identity& peer)> admit;
