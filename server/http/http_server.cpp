@@ -210,8 +210,9 @@ asio::awaitable<void> HttpServer::Impl::serve(beast::tcp_stream stream) {
     const Response response = co_await answer(request);
     metrics_.http_request(response.route, bounded_method(request.method), response.status,
                           Clock::now() - started);
-    keep_alive = parser.keep_alive() &&
-                 co_await send(stream, response, request.request_id, parser.keep_alive());
+    keep_alive = parser.keep_alive();
+    const bool sent = co_await send(stream, response, request.request_id, keep_alive);
+    if (!sent) break;
   }
   boost::system::error_code ignored;
   stream.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);

@@ -1,0 +1,18 @@
+// `godwit up`, `down`, `kill`, `start`: a cluster of real processes on this machine.
+#pragma once
+
+#include "server/cli/command_line.h"
+#include "server/cli/console.h"
+#include "server/cli/processes.h"
+
+namespace godwit::cli {
+
+int run_up(const CommandLine& line, const ClusterConfig& config, const Processes& processes,
+           const Console& console);
+int run_down(const ClusterConfig& config, const Processes& processes, const Console& console);
+int run_kill(const CommandLine& line, const ClusterConfig& config, const Processes& processes,
+             const Console& console);
+int run_start(const CommandLine& line, const ClusterConfig& config, const Processes& processes,
+              const Console& console);
+
+}  // namespace godwit::cli

@@ -1,0 +1,99 @@
+// FakeService: an AdminService whose answers the test sets. It answers at once, or (held) when the
+// test says so.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "server/http/admin_service.h"
+#include "shared/metrics/registry.h"
+
+namespace godwit::http {
+
+inline StatusReport sample_status() {
+  StatusReport status;
+  status.cluster = "demo";
+  status.server = "us-west";
+  status.region = "us-west";
+  status.hosts_control = true;
+  status.ack = "region";
+  status.mode = Mode::kSync;
+  status.mode_epoch = ModeEpoch(3);
+  status.sync_steps = 16;
+  status.checks = {{"store", true, ""}, {"control", true, ""}};
+  ShardReport shard;
+  shard.shard = ShardId(1);
+  shard.leads = true;
+  shard.version = Version(1ULL << 60);
+  shard.parameters = 1000;
+  shard.behind_versions = 4;
+  status.shards = {shard};
+  status.workers = {{"worker-0", "active"}};
+  status.links = {{"eu", true, 0.08, {{"delta", 500, 600}}}};
+  return status;
+}
+
+class FakeService final : public AdminService {
+ public:
+  void ping(std::function<void()> done) override { answer(std::move(done)); }
+  void status(Callback<StatusReport> done) override {
+    answer([this, done] { done(report); });
+  }
+  void block_hashes(ShardId asked_shard, std::optional<Version> version,
+                    Callback<Result<BlockHashesReport>> done) override {
+    answer([this, asked_shard, version, done] {
+      if (asked_shard != shard)
+        return done(Error{Errc::kNotFound, "no shard " + to_string(asked_shard)});
+      done(BlockHashesReport{
+          shard, version.value_or(Version(9)), Hash(0xabc), {block_hash, Hash(~0ULL)}});
+    });
+  }
+  void model(Callback<Result<SharedBytes>> done) override {
+    answer([this, done] { done(model_file); });
+  }
+  void set_mode(ModeRequest request, Callback<Result<ModeReport>> done) override {
+    asked = request;
+    answer([request, done] { done(ModeReport{request.mode, ModeEpoch(4), request.sync_steps}); });
+  }
+  void stop_workers(Callback<Result<void>> done) override {
+    ++stops;
+    answer([done] { done(Result<void>()); });
+  }
+
+  void release() {
+    std::vector<std::function<void()>> answers;
+    {
+      const std::lock_guard lock(mutex_);
+      answers.swap(held_);
+    }
+    for (const auto& answer : answers) answer();
+  }
+  std::size_t held() const {
+    const std::lock_guard lock(mutex_);
+    return held_.size();
+  }
+
+  StatusReport report = sample_status();
+  Result<SharedBytes> model_file = share(Bytes(10));
+  ShardId shard{1};  // the only one
+  Hash block_hash{1};
+  std::optional<ModeRequest> asked;
+  int stops = 0;
+  bool hold = false;
+
+ private:
+  void answer(std::function<void()> answer) {
+    if (!hold) return answer();
+    const std::lock_guard lock(mutex_);
+    held_.push_back(std::move(answer));
+  }
+
+  mutable std::mutex mutex_;  // guards held_
+  std::vector<std::function<void()>> held_;
+};
+
+inline metrics::ProcessIdentity test_identity() { return {"demo", "us-west", "0.1.0", "", "", ""}; }
+
+}  // namespace godwit::http
