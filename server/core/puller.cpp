@@ -17,6 +17,11 @@ void Puller::on_pull(WorkerId worker, const Pull& pull, TimePoint now, Effects& 
   effects.wake_at(deadline);
 }
 
+void Puller::on_push(WorkerId worker, const PushId& id) {
+  const auto waiting = waiting_.find(worker);
+  if (waiting != waiting_.end()) waiting->second.pull.pending = id;
+}
+
 void Puller::advance(TimePoint now, Effects& effects) {
   for (auto waiting = waiting_.begin(); waiting != waiting_.end();) {
     std::optional<PullReply> reply = answer(waiting->second.pull);

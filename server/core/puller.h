@@ -18,6 +18,8 @@ class Puller {
 
   // A worker has at most one pull per shard; a new one replaces it.
   void on_pull(WorkerId worker, const Pull& pull, TimePoint now, Effects& effects);
+  // The worker pushed while its pull waits: a snapshot in answer must say whether it holds that push.
+  void on_push(WorkerId worker, const PushId& id);
   void on_leave(WorkerId worker) { waiting_.erase(worker); }
   // Answers whoever can be answered. Call when the version moved, and at deadlines.
   void advance(TimePoint now, Effects& effects);

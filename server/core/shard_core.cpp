@@ -98,7 +98,10 @@ void ShardCore::on_message(WorkerId from, const Message& message, TimePoint now,
   std::visit(Dispatch{
                  [&](const Join& m) { aggregator_->on_join(from, m.weight, now, effects); },
                  [&](const Leave&) { aggregator_->on_leave(from, now, effects); },
-                 [&](const Push& m) { aggregator_->on_push(m, now, effects); },
+                 [&](const Push& m) {
+                   puller_.on_push(from, m.header.id);
+                   aggregator_->on_push(m, now, effects);
+                 },
                  [&](const Skip& m) { aggregator_->on_skip(from, m.round, now, effects); },
                  [&](const Pull& m) { puller_.on_pull(from, m, now, effects); },
                  [](const auto&) {},
