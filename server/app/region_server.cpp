@@ -12,6 +12,8 @@ namespace {
 
 constexpr int kThreads = 3;  // TLS of several connections side by side; the core has one strand
 constexpr Duration kHelloDeadline = seconds(5);
+// Entries and snapshots that a worker has asked for; one that does not read them is cut off.
+constexpr std::size_t kWorkerQueueBytes = 512U << 20;
 
 }  // namespace
 
@@ -103,7 +105,6 @@ Result<void> RegionServer::open_network() {
   net::ListenOptions listen;
   listen.host = own_.data.host;
   listen.port = own_.data.port;
-  listen.connection.send_queue_bytes = 512U << 20;
   net::ListenHandlers handlers;
   handlers.admit = [this](const net::Identity& peer) -> Result<void> {
     if (peer.cluster != config_.name) return Error{Errc::kForbidden, "a certificate of cluster '" + peer.cluster + "'"};
@@ -112,6 +113,12 @@ Result<void> RegionServer::open_network() {
                                          "', the certificate of '" + peer.region + "'"};
     }
     return {};
+  };
+  handlers.options = [this](const net::Identity& peer) {
+    const std::optional<RegionId> region = other_region(peer);
+    net::ConnectionOptions options = region ? links_->connection_options(*region) : net::ConnectionOptions();
+    if (!region) options.send_queue_bytes = kWorkerQueueBytes;
+    return options;
   };
   handlers.session = [this](std::shared_ptr<net::Connection> connection) { return serve(std::move(connection)); };
   handlers.on_refused = [this](const std::string& address, const Error& why) {
@@ -175,6 +182,14 @@ wire::Welcome RegionServer::welcome() const {
   return welcome;
 }
 
+std::optional<RegionId> RegionServer::other_region(const net::Identity& peer) const {
+  for (std::uint32_t region = 0; region < config_.regions.size(); ++region) {
+    const bool is_it = peer.role == net::Role::kServer && config_.regions[region] == peer.region;
+    if (is_it && RegionId(region) != self()) return RegionId(region);
+  }
+  return std::nullopt;
+}
+
 asio::awaitable<void> RegionServer::serve(std::shared_ptr<net::Connection> connection) {
   Result<net::Frame> first = co_await connection->read(net::now() + kHelloDeadline);
   if (!first) co_return connection->close(first.error());
@@ -188,10 +203,8 @@ asio::awaitable<void> RegionServer::serve(std::shared_ptr<net::Connection> conne
   if (const Result<void> sent = connection->try_send(std::move(reply)); !sent) co_return;
   const net::Identity& peer = connection->peer();
   if (peer.role == net::Role::kWorker) co_return co_await workers_->serve(std::move(connection));
-  for (std::uint32_t region = 0; region < config_.regions.size(); ++region) {
-    if (peer.role == net::Role::kServer && config_.regions[region] == peer.region && RegionId(region) != self()) {
-      co_return co_await links_->serve(RegionId(region), std::move(connection));
-    }
+  if (const std::optional<RegionId> region = other_region(peer)) {
+    co_return co_await links_->serve(*region, std::move(connection));
   }
   connection->close(Error{Errc::kForbidden, "this certificate may not open a conversation here"});
 }

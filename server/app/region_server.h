@@ -63,6 +63,7 @@ class RegionServer final : public http::AdminService {
   Result<void> learn_manifest(const Manifest& manifest);
   void waits_for(std::string what);
 
+  std::optional<RegionId> other_region(const net::Identity& peer) const;
   asio::awaitable<void> serve(std::shared_ptr<net::Connection> connection);
   asio::awaitable<Result<Manifest>> agree_on_manifest(Manifest offered);
   asio::awaitable<std::optional<Result<Manifest>>> agree_on_strand(Manifest offered);
@@ -80,7 +81,7 @@ class RegionServer final : public http::AdminService {
   RegionId self() const { return own_.region_id; }
 
   ClusterConfig config_;
-  const ServerConfig& own_;
+  const ServerConfig own_;
   RunSettings settings_;
   metrics::Registry& registry_;
   TimePoint started_at_;

@@ -146,7 +146,7 @@ void Listener::Impl::take_in(const std::shared_ptr<Impl>& self, tcp::socket sock
 
 asio::awaitable<void> Listener::Impl::serve(std::shared_ptr<Impl> self, tcp::socket socket,
                                             Place half_open) {
-  const ConnectionOptions& options = self->options_.connection;
+  ConnectionOptions options = self->options_.connection;
   auto stream =
       std::make_unique<TlsStream>(std::move(socket), self->context_, options.key_update_bytes);
   const std::string remote = stream->remote_address();
@@ -159,9 +159,10 @@ asio::awaitable<void> Listener::Impl::serve(std::shared_ptr<Impl> self, tcp::soc
   Result<Identity> peer = stream->peer();
   Result<void> admitted = peer ? Result<void>() : Result<void>(peer.error());
   if (peer && self->handlers_.admit) admitted = self->handlers_.admit(*peer);
+  if (peer && admitted && self->handlers_.options) options = self->handlers_.options(*peer);
   Identity identity = peer ? std::move(*peer) : Identity();
   auto connection =
-      Connection::start(self->group_, std::move(stream), std::move(identity), options);
+      Connection::start(self->group_, std::move(stream), std::move(identity), std::move(options));
   const Place session(self->sessions_);
   half_open.leave();
   if (!admitted) {

@@ -26,6 +26,8 @@ struct ListenOptions {
 struct ListenHandlers {
   // Who may come in: an error is sent to the peer as GOODBYE.
   std::function<Result<void>(const Identity& peer)> admit;
+  // What this peer's connection is made with, where it differs from ListenOptions::connection: its link.
+  std::function<ConnectionOptions(const Identity& peer)> options;
   // One session; runs in the TaskGroup. The peer's HELLO is the first frame to read; the session
   // answers with WELCOME, or closes with the reason.
   std::function<asio::awaitable<void>(std::shared_ptr<Connection>)> session;

@@ -3,6 +3,7 @@
 namespace godwit::sim {
 namespace {
 
+constexpr std::uint32_t kTicksAtOnce = 64;
 constexpr double kCrashPerStep = 0.004;  // at each point between two writes, or a write and a send
 
 WorkerId worker_id(Endpoint peer) { return WorkerId(peer.index + 1); }
@@ -166,6 +167,7 @@ void ServerNode::send(const Send& send) {
   }
   Link* to = link({false, region.value()});
   if (to == nullptr) return world_.sim.fail("a message to a region that does not exist");
+  if (std::holds_alternative<Install>(send.message)) ++world_.sim.counters()[Count::kInstalls];
   const auto* replicate = std::get_if<Replicate>(&send.message);
   if (replicate == nullptr) return to->send(*this, send.message);
   to->send(*this, send.message, [this, life = life_, region, shard = replicate->shard,
@@ -180,7 +182,6 @@ void ServerNode::notice(const Notice& notice) {
   if (notice.kind == Notice::Kind::kOverloaded) ++counters[Count::kOverloads];
   if (notice.kind == Notice::Kind::kSnapshotDone) ++counters[Count::kSnapshots];
   if (notice.kind == Notice::Kind::kModeChanged) ++counters[Count::kModeSwitches];
-  if (notice.kind == Notice::Kind::kForked) ++counters[Count::kInstalls];
   if (notice.kind == Notice::Kind::kDuplicate) {
     ++counters[notice.text == "push" ? Count::kDuplicatePushes : Count::kDuplicateOffers];
   }
@@ -195,8 +196,11 @@ void ServerNode::schedule_tick(std::optional<TimePoint> deadline) {
   tick_at_ = deadline;
   world_.sim.after(*deadline - world_.sim.now(), [this, life = life_, when = *deadline] {
     if (life != life_ || tick_at_ != when) return;
+    tick_at_.reset();
     enqueue([this](RegionCore& core, TimePoint now) {
-      tick_at_.reset();
+      ticks_at_once_ = now == last_tick_ ? ticks_at_once_ + 1 : 0;
+      last_tick_ = now;
+      if (ticks_at_once_ > kTicksAtOnce) world_.sim.fail("server " + to_string(region_) + " asks for ticks in the past");
       return core.on_tick(now);
     });
   });

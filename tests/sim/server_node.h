@@ -67,6 +67,8 @@ class ServerNode final : public Host {
   Effects current_;             // being performed
   std::size_t next_write_ = 0;
   std::optional<TimePoint> tick_at_;
+  TimePoint last_tick_{};
+  std::uint32_t ticks_at_once_ = 0;  // ticks without time passing: many are a busy loop
 };
 
 }  // namespace godwit::sim

@@ -97,7 +97,7 @@ void WorkerNode::turn() {
     perform(call, pulled);
   }
   become_ready();
-  if (joined_) perform([this](WorkerCore& core, TimePoint now) { return core.on_tick(parameters_, now); }, false);
+  perform([this](WorkerCore& core, TimePoint now) { return core.on_tick(parameters_, now); }, false);
   in_turn_ = false;
   if (joined_ && !finishing_ && core_->must_wait().empty()) begin_step();
 }

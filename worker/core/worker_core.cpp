@@ -8,7 +8,7 @@ namespace godwit {
 
 WorkerCore::WorkerCore(WorkerSettings settings, const Layout& layout) : settings_(settings) {
   for (std::uint32_t id = 0; id < layout.shards.size(); ++id) {
-    shards_.push_back({ShardView(ShardId(id), layout.shards[id]), SequenceNo(1), 0, 0, {}});
+    shards_.push_back({ShardView(ShardId(id), layout.shards[id]), SequenceNo(1), 0, 0, {}, {}, {}});
   }
 }
 
@@ -16,7 +16,7 @@ WorkerEffects WorkerCore::on_connected(TimePoint now) {
   WorkerEffects effects;
   if (joined_) effects.sends.push_back(Join{settings_.weight});
   for (Shard& shard : shards_) {
-    pull(shard, effects);
+    pull(shard, now, effects);
     shard.retry_at.reset();
     if (shard.view.pending() && !shard.view.pending()->acknowledged) effects.sends.push_back(shard.view.pending()->push);
   }
@@ -34,7 +34,7 @@ WorkerEffects WorkerCore::join() {
 
 WorkerEffects WorkerCore::offer_initial(const Parameters& theta, TimePoint now) {
   WorkerEffects effects;
-  retry(now, effects);
+  resume(now, effects);
   for (Shard& shard : shards_) {
     if (shard.view.head().version != Version() || shard.view.pending()) continue;
     push_shard(shard, PushKind::kInitial, Round(), theta, effects);
@@ -47,7 +47,7 @@ WorkerEffects WorkerCore::on_message(const Message& message, const Parameters& t
   if (const auto* reply = std::get_if<PushReply>(&message)) {
     on_push_reply(*reply, now, effects);
   } else if (const auto* pulled = std::get_if<PullReply>(&message)) {
-    on_pull_reply(*pulled, theta, effects);
+    on_pull_reply(*pulled, theta, now, effects);
   } else if (const auto* hint = std::get_if<Announce>(&message)) {
     if (hint->round > last_label_) announced_ = std::max(announced_.value_or(Round()), hint->round);
     if (hint->window_ms > 0) settings_.window = milliseconds(hint->window_ms);
@@ -81,7 +81,7 @@ WorkerEffects WorkerCore::finish(const Parameters& theta, TimePoint now) {
 }
 
 void WorkerCore::boundary(const Parameters& theta, TimePoint now, WorkerEffects& effects) {
-  retry(now, effects);
+  resume(now, effects);
   if (!joined_) return;
   if (finishing_) {
     for (Shard& shard : shards_) {
@@ -152,15 +152,19 @@ bool WorkerCore::push_shard(Shard& shard, PushKind kind, Round round, const Para
   return true;
 }
 
-void WorkerCore::retry(TimePoint now, WorkerEffects& effects) {
-  for (Shard& shard : shards_) {
-    if (!shard.retry_at) continue;
-    if (now < *shard.retry_at) {
-      effects.wake_at(*shard.retry_at);
-      continue;
+void WorkerCore::resume(TimePoint now, WorkerEffects& effects) {
+  const auto due = [&](std::optional<TimePoint>& at) {
+    if (!at) return false;
+    if (now < *at) {
+      effects.wake_at(*at);
+      return false;
     }
-    shard.retry_at.reset();
-    if (shard.view.pending()) effects.sends.push_back(shard.view.pending()->push);
+    at.reset();
+    return true;
+  };
+  for (Shard& shard : shards_) {
+    if (due(shard.pull_at)) pull(shard, now, effects);
+    if (due(shard.retry_at) && shard.view.pending()) effects.sends.push_back(shard.view.pending()->push);
   }
 }
 
@@ -196,7 +200,8 @@ void WorkerCore::on_push_reply(const PushReply& reply, TimePoint now, WorkerEffe
   }
 }
 
-void WorkerCore::on_pull_reply(const PullReply& reply, const Parameters& theta, WorkerEffects& effects) {
+void WorkerCore::on_pull_reply(const PullReply& reply, const Parameters& theta, TimePoint now,
+                               WorkerEffects& effects) {
   if (reply.shard.value() >= shards_.size()) return;
   Shard& shard = shards_[reply.shard.value()];
   Result<ShardView::Merged> merged = ShardView::Merged{};
@@ -213,10 +218,18 @@ void WorkerCore::on_pull_reply(const PullReply& reply, const Parameters& theta, 
       if (merged->named->verdict != Verdict::kApplied) effects.warnings.push_back("push named as refused");
     }
   }
-  pull(shard, effects);
+  // Without news a server that holds no more pulls answers at once: do not ask in a circle.
+  const TimePoint due = shard.pulled_at + settings_.pull_pause;
+  if ((!merged || !merged->changed) && now < due) {
+    shard.pull_at = due;
+    return effects.wake_at(due);
+  }
+  pull(shard, now, effects);
 }
 
-void WorkerCore::pull(const Shard& shard, WorkerEffects& effects) const {
+void WorkerCore::pull(Shard& shard, TimePoint now, WorkerEffects& effects) const {
+  shard.pull_at.reset();
+  shard.pulled_at = now;
   const std::optional<PendingPush>& pending = shard.view.pending();
   effects.sends.push_back(Pull{shard.view.shard(), shard.view.head().version, shard.view.head_hash(),
                                pending ? std::optional(pending->push.header.id) : std::nullopt,

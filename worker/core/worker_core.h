@@ -22,6 +22,7 @@ struct WorkerSettings {
   std::uint32_t max_local_steps = 512;  // async: steps beyond an unnamed push before step() waits
   Duration window = milliseconds(1500); // until the first announcement says better
   std::uint32_t pull_wait_ms = 2000;    // how long the server holds a pull without news
+  Duration pull_pause = milliseconds(50);  // shortest time between two pulls without news
 };
 
 struct WorkerEffects {
@@ -72,14 +73,17 @@ class WorkerCore {
     std::uint32_t steps = 0;        // since the last push of this shard
     std::uint64_t tokens = 0;
     std::optional<TimePoint> retry_at;  // the pending push was answered `overloaded`
+    std::optional<TimePoint> pull_at;   // the next pull waits until then
+    TimePoint pulled_at{};              // when the last pull was sent
   };
   void boundary(const Parameters& theta, TimePoint now, WorkerEffects& effects);
   void push_all(Round round, const Parameters& theta, TimePoint now, WorkerEffects& effects);
   bool push_shard(Shard& shard, PushKind kind, Round round, const Parameters& theta, WorkerEffects& effects);
   void on_push_reply(const PushReply& reply, TimePoint now, WorkerEffects& effects);
-  void on_pull_reply(const PullReply& reply, const Parameters& theta, WorkerEffects& effects);
-  void pull(const Shard& shard, WorkerEffects& effects) const;
-  void retry(TimePoint now, WorkerEffects& effects);
+  void on_pull_reply(const PullReply& reply, const Parameters& theta, TimePoint now, WorkerEffects& effects);
+  void pull(Shard& shard, TimePoint now, WorkerEffects& effects) const;
+  // Sends what waited for its time: pushes that met `overloaded`, pulls that were answered at once.
+  void resume(TimePoint now, WorkerEffects& effects);
 
   WorkerSettings settings_;
   std::vector<Shard> shards_;
