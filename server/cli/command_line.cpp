@@ -32,6 +32,7 @@ class Grammar {
   ParsedCommandLine mistake(const std::string& text) const;
   ParsedCommandLine unknown_word(const CLI::App& where, const std::string& word) const;
   const CLI::App& selected() const;
+  std::string help_on(const CLI::App& topic) const;
 
   CLI::App app_{"godwit: operates a Godwit cluster", "godwit"};
   CommandLine line_;
@@ -204,6 +205,13 @@ void Grammar::add_help() {
   help->add_option("TOPIC", help_topic_, "A command, or exit-codes");
 }
 
+// Not App::help(), which would go on to the selected command: that is "help" itself.
+std::string Grammar::help_on(const CLI::App& topic) const {
+  const std::string name =
+      &topic == &app_ ? app_.get_name() : app_.get_name() + " " + topic.get_name();
+  return topic.get_formatter()->make_help(&topic, name, CLI::AppFormatMode::Normal);
+}
+
 const CLI::App& Grammar::selected() const {
   const CLI::App* at = &app_;
   while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
@@ -245,7 +253,7 @@ ParsedCommandLine Grammar::finish() {
       if (sub->get_name() == help_topic_) topic = sub;
     }
     if (topic == nullptr) return unknown_word(app_, help_topic_);
-    return {std::nullopt, exit_code::kSuccess, topic->help(), ""};
+    return {std::nullopt, exit_code::kSuccess, help_on(*topic), ""};
   }
   if (!line_.acknowledgements.empty() && !line_.offline)
     return mistake("--acknowledgements needs --offline");
@@ -262,7 +270,7 @@ ParsedCommandLine Grammar::parse(const std::vector<std::string>& arguments) {
   try {
     app_.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
-    return {std::nullopt, exit_code::kSuccess, selected().help(), ""};
+    return {std::nullopt, exit_code::kSuccess, app_.help(), ""};
   } catch (const CLI::CallForVersion& version) {
     return {std::nullopt, exit_code::kSuccess, std::string(version.what()) + "\n", ""};
   } catch (const CLI::ParseError& error) {

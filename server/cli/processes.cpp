@@ -19,6 +19,7 @@ namespace godwit::cli {
 namespace {
 
 constexpr auto kPoll = std::chrono::milliseconds(20);
+constexpr auto kArgumentsWait = std::chrono::seconds(1);
 
 std::string read_file(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
@@ -124,6 +125,12 @@ Result<pid_t> Processes::start(const std::string& server) const {
     ::kill(pid, SIGKILL);
     return Error{Errc::kIo,
                  "writing " + config_.pid_file(server).string() + ": " + std::strerror(errno)};
+  }
+  // For a moment after exec() a process has no arguments that can be read.
+  const auto end = std::chrono::steady_clock::now() + kArgumentsWait;
+  while (!is_ours(pid, server) && std::chrono::steady_clock::now() < end) {
+    if (::waitpid(pid, nullptr, WNOHANG) == pid) break;  // it has ended: readiness says so
+    std::this_thread::yield();
   }
   return pid;
 }

@@ -348,7 +348,9 @@ void Parser::read_cluster(Section& section) {
   const std::string example = config_.servers.empty() ? "us-west" : config_.servers.front().name;
   section.read(
       "control", config_.control, example, [&](const std::string& text) -> Result<std::string> {
-        if (config_.servers.empty() || config_.find_server(text) != nullptr) return text;
+        // Without all names, which one is wrong cannot be said.
+        const bool unnamed = config_.servers.empty() || config_.find_server("") != nullptr;
+        if (unnamed || config_.find_server(text) != nullptr) return text;
         std::vector<std::string> names;
         for (const ServerConfig& server : config_.servers) names.push_back(server.name);
         const std::string nearest = nearest_name(text, names);

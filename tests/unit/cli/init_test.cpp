@@ -10,6 +10,7 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "server/cli/application.h"
 #include "server/cli/processes.h"
@@ -146,6 +147,7 @@ TEST_F(ProcessesTest, StartsFindsAndStops) {
   const auto again = processes.start("us-west");
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code, Errc::kConflict);
+  while (last_lines(cluster.log_file("us-west"), 1).empty()) std::this_thread::yield();
   ASSERT_TRUE(processes.signal("us-west", SIGTERM));
   EXPECT_TRUE(processes.wait_gone("us-west", seconds(10)));
   EXPECT_FALSE(processes.find("us-west"));

@@ -277,8 +277,9 @@ TEST_F(OfflineTest, DamageBelowTheStoreIsFound) {
   ASSERT_TRUE(rocksdb::DB::Open({}, directory.string(), families, &handles, &database).ok());
   const std::string value = "a value without a valid seal";
   for (auto* handle : handles) {
-    if (handle->GetName() == "pushes")
+    if (handle->GetName() == "pushes") {
       EXPECT_TRUE(database->Put({}, handle, std::string(28, 'k'), value).ok());
+    }
     EXPECT_TRUE(database->DestroyColumnFamilyHandle(handle).ok());
   }
   delete database;
