@@ -11,7 +11,7 @@ namespace {
 
 constexpr Duration kDialDeadline = seconds(5);
 constexpr Duration kBackOffFirst = milliseconds(100);
-constexpr Duration kBackOffLast = seconds(2);
+constexpr Duration kBackOffLast = milliseconds(500);
 constexpr std::size_t kQueueBytes = 512U << 20;        // pushes that wait for the wire
 constexpr std::uint64_t kMaxMessageBytes = 8ULL << 30;  // the server, which we trust, sends whole shards
 
