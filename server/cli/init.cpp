@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <random>
 
 #include "server/cli/exit_code.h"
 #include "server/cli/table.h"
@@ -62,31 +63,51 @@ Result<void> read_flag(const std::string& flag, const std::string& text, T& out,
   return {};
 }
 
-// A socket that holds a port until it is closed.
-class Reservation {
- public:
-  Reservation() : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
-  ~Reservation() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  Reservation(const Reservation&) = delete;
-  Reservation& operator=(const Reservation&) = delete;
+// Ports below those that systems give to outgoing connections (Linux: from 32768). Above, a peer
+// that dials a server which is down could be given the server's own port, connect to itself, and
+// keep the port from it.
+constexpr std::uint16_t kFirstPort = 20'000;
+constexpr std::uint16_t kPortCount = 10'000;
 
-  Result<std::uint16_t> port() const {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    auto* const raw = reinterpret_cast<sockaddr*>(&address);
-    if (descriptor_ < 0 || ::bind(descriptor_, raw, size) != 0 ||
-        ::getsockname(descriptor_, raw, &size) != 0) {
-      return Error{Errc::kIo, std::string("picking a free port: ") + std::strerror(errno)};
+// Free loopback ports, each held until all are picked, so that no two are the same. Starts
+// somewhere, so that two clusters made at the same time hardly meet.
+class PortPicker {
+ public:
+  PortPicker() : next_(static_cast<std::uint16_t>(std::random_device()() % kPortCount)) {}
+  ~PortPicker() {
+    for (const int socket : held_) ::close(socket);
+  }
+  PortPicker(const PortPicker&) = delete;
+  PortPicker& operator=(const PortPicker&) = delete;
+
+  Result<std::uint16_t> pick() {
+    for (int tried = 0; tried < kPortCount; ++tried) {
+      const auto port = static_cast<std::uint16_t>(kFirstPort + next_);
+      next_ = static_cast<std::uint16_t>((next_ + 1) % kPortCount);
+      if (take(port)) return port;
     }
-    return ntohs(address.sin_port);
+    return Error{Errc::kIo, std::string("no free loopback port: ") + std::strerror(errno)};
   }
 
  private:
-  int descriptor_;
+  bool take(std::uint16_t port) {
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (socket < 0) return false;
+    const bool free =
+        ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+    if (free)
+      held_.push_back(socket);
+    else
+      ::close(socket);
+    return free;
+  }
+
+  std::uint16_t next_;
+  std::vector<int> held_;
 };
 
 Result<void> write_public_file(const std::filesystem::path& file, std::string_view text) {
@@ -184,15 +205,14 @@ Result<ClusterConfig> plan_cluster(const InitFlags& flags) {
 }
 
 Result<void> pick_ports(ClusterConfig& config) {
-  // All are held until all are picked, so that no two are the same.
-  std::vector<Reservation> reservations(config.servers.size() * 2);
-  for (std::size_t i = 0; i < config.servers.size(); ++i) {
-    const auto data = reservations[2 * i].port();
-    const auto admin = reservations[2 * i + 1].port();
+  PortPicker ports;
+  for (ServerConfig& server : config.servers) {
+    const auto data = ports.pick();
+    const auto admin = ports.pick();
     if (!data) return data.error();
     if (!admin) return admin.error();
-    config.servers[i].data.port = *data;
-    config.servers[i].admin.port = *admin;
+    server.data.port = *data;
+    server.admin.port = *admin;
   }
   return {};
 }

@@ -60,6 +60,7 @@ TEST_F(InitTest, WritesAClusterThatReadsBack) {
   for (const ServerConfig& server : read.servers) {
     for (const HostPort& address : {server.data, server.admin}) {
       EXPECT_TRUE(address.is_loopback());
+      EXPECT_LT(address.port, 32768) << "an outgoing connection could be given it";
       EXPECT_TRUE(ports.insert(address.port).second) << "two servers share a port";
       EXPECT_NE(out.str().find(to_string(address)), std::string::npos) << "ports are printed";
     }
