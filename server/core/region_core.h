@@ -31,7 +31,8 @@ class RegionCore {
   Effects on_region_connected(RegionId region, TimePoint now);
   Effects on_region_disconnected(RegionId region, TimePoint now);
   Effects on_worker_left(WorkerId worker, TimePoint now);
-  // A Replicate message to `region` has left for the wire.
+  // A Replicate or Install message to `region` has left for the wire; `version` is that of its entry. Until it
+  // is reported, nothing more is sent to the region and nothing is committed.
   Effects on_drained(RegionId region, ShardId shard, Version version, TimePoint now);
   Effects set_mode(const ModeSetting& setting, TimePoint now);
   Effects on_tick(TimePoint now);

@@ -12,13 +12,13 @@ namespace godwit::sim {
 
 enum class Count : std::size_t {
   kEvents, kCommits, kRounds, kNesterov, kLate, kClipped, kDuplicatePushes, kDuplicateOffers, kJournals, kOverloads,
-  kServerCrashes, kCrashesInWrites, kDiskFailures, kWorkerCrashes, kCuts, kPartitions, kIsolations, kStalls,
+  kServerCrashes, kCrashesInWrites, kDiskFailures, kDisksLost, kWorkerCrashes, kCuts, kPartitions, kIsolations, kStalls,
   kModeSwitches, kSnapshots, kInstalls, kWorkerSnapshots, kReplayed, kAcknowledged, kKinds,
 };
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(Count::kKinds)> kCountNames = {
     "events", "commits", "rounds", "nesterov", "late", "clipped", "duplicate_pushes", "duplicate_offers", "journals",
-    "overloads", "server_crashes", "crashes_in_writes", "disk_failures", "worker_crashes", "cuts", "partitions",
+    "overloads", "server_crashes", "crashes_in_writes", "disk_failures", "disks_lost", "worker_crashes", "cuts", "partitions",
     "isolations", "stalls", "mode_switches", "snapshots", "installs", "worker_snapshots", "replayed", "acknowledged",
 };
 

@@ -1,5 +1,6 @@
 #include "tests/sim/faults.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace godwit::sim {
@@ -12,6 +13,7 @@ Faults::Faults(World world) : world_(world) {
   };
   allow(rates.server_crashes, Kind::kServerCrash);
   allow(rates.disk_failures, Kind::kDiskFailure);
+  allow(rates.disks_lost && several, Kind::kDiskLost);
   allow(rates.worker_crashes, Kind::kWorkerCrash);
   allow(rates.cuts && several, Kind::kCutRegions);
   allow(rates.cuts, Kind::kCutWorker);
@@ -37,6 +39,7 @@ void Faults::inject(Kind kind) {
   switch (kind) {
     case Kind::kServerCrash: return world_.servers[any(world_.servers.size())]->crash();
     case Kind::kDiskFailure: return world_.servers[any(world_.servers.size())]->break_disk();
+    case Kind::kDiskLost: return lose_disk();
     case Kind::kWorkerCrash: return world_.workers[any(world_.workers.size())]->crash();
     case Kind::kCutRegions:
       ++counters[Count::kCuts];
@@ -55,6 +58,18 @@ void Faults::inject(Kind kind) {
       return switch_mode(world_.sim.random().chance(0.5) ? Mode::kSync : Mode::kAsync,
                          1 + static_cast<std::uint32_t>(any(6)));
   }
+}
+
+// The workers there hold acknowledged pushes that nobody has: they start again as well.
+void Faults::lose_disk() {
+  const auto region = static_cast<std::uint32_t>(any(world_.servers.size()));
+  const auto& leaders = world_.swarm.leaders;
+  if (std::find(leaders.begin(), leaders.end(), RegionId(region)) != leaders.end()) return;
+  if (!world_.servers[region]->alive()) return;
+  world_.servers[region]->lose_disk();
+  std::uint32_t first = 0;
+  for (std::uint32_t other = 0; other < region; ++other) first += world_.swarm.workers[other];
+  for (std::uint32_t i = 0; i < world_.swarm.workers[region]; ++i) world_.workers[first + i]->crash();
 }
 
 void Faults::isolate() {

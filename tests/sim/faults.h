@@ -35,10 +35,11 @@ class Faults {
 
  private:
   enum class Kind {
-    kServerCrash, kDiskFailure, kWorkerCrash, kCutRegions, kCutWorker, kPartition, kIsolation, kStall, kModeSwitch,
+    kServerCrash, kDiskFailure, kDiskLost, kWorkerCrash, kCutRegions, kCutWorker, kPartition, kIsolation, kStall, kModeSwitch,
   };
   void inject(Kind kind);
   void isolate();
+  void lose_disk();
   std::size_t any(std::size_t count) { return world_.sim.random().below(count); }
   Duration outage() { return world_.sim.between(milliseconds(200), milliseconds(2500)); }
 

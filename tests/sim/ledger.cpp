@@ -34,7 +34,8 @@ std::set<PushId> members(const Aggregator::Stored& stored) {
 
 Ledger::Ledger(Simulator& sim, const Swarm& swarm, const Layout& layout) : sim_(sim), swarm_(swarm), layout_(layout) {
   for (const ShardLayout& shard : layout_.shards) {
-    logs_.push_back({Arithmetic(swarm, shard), {}, {}, {}, {}, {}, {}, std::vector<Version>(swarm.run.regions)});
+    logs_.push_back({Arithmetic(swarm, shard), {}, {}, {}, {}, {}, {}, std::vector<Version>(swarm.run.regions),
+                     std::vector<Version>(swarm.run.regions)});
   }
 }
 
@@ -69,7 +70,7 @@ void Ledger::on_acknowledge(RegionId region, ShardId shard, const PushId& id, co
       if (!is_named || named->second > log.durable[region.value()]) fail(log, what + "before it is in this replica");
       return;
     case AckClass::kReplicated:
-      if (!is_named || named->second > *std::min_element(log.durable.begin(), log.durable.end())) {
+      if (!is_named || named->second > *std::min_element(log.replicated.begin(), log.replicated.end())) {
         fail(log, what + "before every replica holds it");
       }
       return;
@@ -100,7 +101,9 @@ void Ledger::on_record(RegionId region, ShardId shard, Version version, ByteView
   if (entry_hash(record) != log.entry_hashes[version.value() - 1]) {
     return fail(log, "region " + to_string(region) + " holds another version " + to_string(version));
   }
-  log.durable[region.value()] = std::max(log.durable[region.value()], version);
+  for (auto* held : {&log.durable, &log.replicated}) {
+    (*held)[region.value()] = std::max((*held)[region.value()], version);
+  }
 }
 
 void Ledger::append(Log& log, const Entry& entry) {
@@ -166,6 +169,7 @@ void Ledger::on_recovered(RegionId region, const RegionCore& core, const StoreRe
                            to_string(log.durable[region.value()]));
     }
     log.durable[region.value()] = recovered;
+    log.replicated[region.value()] = std::max(log.replicated[region.value()], recovered);
     check_replica(region, shard);
     if (swarm_.run.ack != AckClass::kRegion) continue;
     const auto found = Aggregator::load(store, ShardId(id), layout_.shards[id]);
@@ -175,6 +179,13 @@ void Ledger::on_recovered(RegionId region, const RegionCore& core, const StoreRe
         return fail(log, "push " + sim::to_string(push) + " was acknowledged and is lost after a crash");
       }
     }
+  }
+}
+
+void Ledger::on_disk_lost(RegionId region) {
+  for (Log& log : logs_) {
+    log.durable[region.value()] = Version();
+    std::erase_if(log.acknowledged, [&](const auto& item) { return item.second == region; });
   }
 }
 

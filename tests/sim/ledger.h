@@ -25,6 +25,8 @@ class Ledger {
   void on_written(RegionId region, const Batch& batch, const StoreReader& store);
   // A server has recovered from its store after a crash.
   void on_recovered(RegionId region, const RegionCore& core, const StoreReader& store);
+  // What this region had acknowledged and not sent is gone, with its workers' trust.
+  void on_disk_lost(RegionId region);
   // The replica's memory against the log.
   void check_replica(RegionId region, const ShardCore& shard);
   void check_anchor(const ShardView& view);
@@ -44,7 +46,8 @@ class Ledger {
     std::map<PushId, Version> named;
     std::map<PushId, RegionId> acknowledged;
     std::map<records::ProducerId, SequenceNo> producers;
-    std::vector<Version> durable;               // per region
+    std::vector<Version> durable;               // per region: what its disk holds
+    std::vector<Version> replicated;            // per region: what its disk has ever held
     EntryHeader head() const { return headers.empty() ? EntryHeader() : headers.back(); }
   };
   void fail(const Log& log, const std::string& why);

@@ -6,6 +6,21 @@ namespace {
 constexpr std::uint32_t kTicksAtOnce = 64;
 constexpr double kCrashPerStep = 0.004;  // at each point between two writes, or a write and a send
 
+struct EntryAt {
+  ShardId shard;
+  Version version;
+};
+
+// What on_drained() reports of a message, once it has left.
+std::optional<EntryAt> entry_of(const Message& message) {
+  if (const auto* replicate = std::get_if<Replicate>(&message)) {
+    return EntryAt{replicate->shard, replicate->entry.header.version};
+  }
+  const auto* install = std::get_if<Install>(&message);
+  if (install == nullptr || view(install->snapshot.entry).empty()) return std::nullopt;
+  return EntryAt{install->shard, EntryHeader::decode(view(install->snapshot.entry))->version};
+}
+
 WorkerId worker_id(Endpoint peer) { return WorkerId(peer.index + 1); }
 
 }  // namespace
@@ -13,17 +28,17 @@ WorkerId worker_id(Endpoint peer) { return WorkerId(peer.index + 1); }
 void ServerNode::start() {
   if (core_) return;
   ++life_;
-  RegionCore::Place place{region_, Incarnation(1000 + region_.value()), world_.swarm.leaders, {}};
+  RegionCore::Place place{region_, incarnation_, world_.swarm.leaders, {}};
   for (std::uint32_t shard = 0; shard < world_.swarm.leaders.size(); ++shard) {
     const bool leads = world_.swarm.leaders[shard] == region_;
     place.won_epochs.push_back(leads ? std::optional(world_.control.take_epoch(ShardId(shard))) : std::nullopt);
   }
   Result<std::unique_ptr<RegionCore>> opened =
-      RegionCore::open(world_.swarm.run, store_, world_.swarm.manifest, std::move(place), world_.sim.now());
+      RegionCore::open(world_.swarm.run, *store_, world_.swarm.manifest, std::move(place), world_.sim.now());
   if (!opened) return world_.sim.fail("server " + to_string(region_) + " cannot recover: " + opened.error().to_string());
   core_ = std::move(*opened);
   world_.sim.record("server starts", region_.value(), life_);
-  if (std::exchange(ever_started_, true)) world_.ledger.on_recovered(region_, *core_, store_);
+  if (std::exchange(ever_started_, true)) world_.ledger.on_recovered(region_, *core_, *store_);
   enqueue([](RegionCore& core, TimePoint now) { return core.start(now); });
   for (const auto& [peer, link] : links_) link->dial();
   world_.sim.after(world_.sim.between(milliseconds(0), milliseconds(500)), [this, life = life_] {
@@ -40,17 +55,28 @@ void ServerNode::crash() {
   inbox_.clear();
   busy_ = false;
   tick_at_.reset();
-  store_.crash(world_.sim.random());
+  store_->crash(world_.sim.random());
   for (const auto& [peer, link] : links_) link->end_died(*this);
   world_.sim.after(world_.sim.between(milliseconds(50), milliseconds(1500)), [this, life = life_] {
     if (life == life_) start();
   });
 }
 
+void ServerNode::lose_disk() {
+  if (!core_) return;
+  world_.sim.record("disk lost", region_.value());
+  ++world_.sim.counters()[Count::kDisksLost];
+  crash();
+  store_ = std::make_unique<MemoryStore>();
+  incarnation_ = incarnation_.next();
+  ever_started_ = false;
+  world_.ledger.on_disk_lost(region_);
+}
+
 void ServerNode::break_disk() {
   if (!core_) return;
   world_.sim.record("disk fails", region_.value());
-  store_.fail_writes({Errc::kIo, "the simulated disk fails"});
+  store_->fail_writes({Errc::kIo, "the simulated disk fails"});
 }
 
 void ServerNode::learn_mode() {
@@ -112,11 +138,11 @@ void ServerNode::write_next() {
   while (next_write_ < current_.writes.size()) {
     if (dies_here()) return;
     const Batch& batch = current_.writes[next_write_++];
-    if (const Result<void> written = store_.write(batch); !written) {
+    if (const Result<void> written = store_->write(batch); !written) {
       ++world_.sim.counters()[Count::kDiskFailures];
       return crash();
     }
-    world_.ledger.on_written(region_, batch, store_);
+    world_.ledger.on_written(region_, batch, *store_);
     if (!batch.sync) continue;
     world_.sim.after(world_.sim.between(world_.swarm.disk_min, world_.swarm.disk_max), [this, life = life_] {
       if (life == life_) write_next();
@@ -154,7 +180,7 @@ void ServerNode::send(const Send& send) {
   if (const auto* worker = std::get_if<WorkerId>(&send.to)) {
     if (const auto* reply = std::get_if<PushReply>(&send.message);
         reply != nullptr && reply->outcome == PushOutcome::kAcknowledged) {
-      world_.ledger.on_acknowledge(region_, reply->shard, reply->id, store_);
+      world_.ledger.on_acknowledge(region_, reply->shard, reply->id, *store_);
     }
     if (Link* to = link({true, static_cast<std::uint32_t>(worker->value() - 1)})) to->send(*this, send.message);
     return;
@@ -168,12 +194,11 @@ void ServerNode::send(const Send& send) {
   Link* to = link({false, region.value()});
   if (to == nullptr) return world_.sim.fail("a message to a region that does not exist");
   if (std::holds_alternative<Install>(send.message)) ++world_.sim.counters()[Count::kInstalls];
-  const auto* replicate = std::get_if<Replicate>(&send.message);
-  if (replicate == nullptr) return to->send(*this, send.message);
-  to->send(*this, send.message, [this, life = life_, region, shard = replicate->shard,
-                                 version = replicate->entry.header.version] {
+  const std::optional<EntryAt> entry = entry_of(send.message);
+  if (!entry) return to->send(*this, send.message);
+  to->send(*this, send.message, [this, life = life_, region, at = *entry] {
     if (life != life_) return;
-    enqueue([=](RegionCore& core, TimePoint now) { return core.on_drained(region, shard, version, now); });
+    enqueue([=](RegionCore& core, TimePoint now) { return core.on_drained(region, at.shard, at.version, now); });
   });
 }
 

@@ -28,6 +28,9 @@ class ServerNode final : public Host {
   void connect(Endpoint peer, Link& link) { links_[peer] = &link; }
   void start();
   void crash();
+  // The machine is gone with its disk; another one with a new data directory takes its place.
+  // REQUIRES: this region leads no shard (its log would be lost).
+  void lose_disk();
   // The next write fails; the process stops there.
   void break_disk();
   // The current mode, as a watch of the control store would bring it.
@@ -57,7 +60,8 @@ class ServerNode final : public Host {
 
   World world_;
   RegionId region_;
-  MemoryStore store_;
+  std::unique_ptr<MemoryStore> store_ = std::make_unique<MemoryStore>();
+  Incarnation incarnation_{1};  // of the data directory
   std::map<Endpoint, Link*> links_;
   std::unique_ptr<RegionCore> core_;
   std::uint64_t life_ = 0;      // grows at every start and crash: older actions are void

@@ -60,8 +60,8 @@ RunSettings run_settings(Dice& dice, std::uint32_t regions) {
   run.clip_free_pushes = dice.number(2, 20);
   run.clip_factor = dice.pick(std::array{1.0F, 1.5F, 10.0F});
   run.nesterov_steps_min = dice.number(2, 16);
-  run.log_retained_versions = dice.number(4, 24);
-  run.snapshot_versions = dice.number(4, 16);
+  run.log_retained_versions = dice.number(2, 12);
+  run.snapshot_versions = dice.number(3, 12);
   run.entry_cache_bytes = dice.chance(0.3) ? 0 : 1U << 20;
   run.pull_reply_bytes = dice.chance(0.3) ? 1 : 1U << 20;
   return run;
@@ -74,6 +74,7 @@ FaultRates fault_rates(Dice& dice, bool servers_may_crash) {
   faults.server_crashes = servers_may_crash && dice.chance(0.5);
   faults.crashes_in_writes = servers_may_crash && dice.chance(0.4);
   faults.disk_failures = servers_may_crash && dice.chance(0.25);
+  faults.disks_lost = dice.chance(0.3);
   faults.worker_crashes = dice.chance(0.4);
   faults.cuts = dice.chance(0.6);
   faults.partitions = dice.chance(0.4);
@@ -112,7 +113,7 @@ Swarm draw_swarm(std::uint64_t seed) {
   swarm.disk_max = swarm.disk_min + dice.millis(1, 8);
   swarm.step_min = dice.millis(15, 40);
   swarm.step_max = swarm.step_min + dice.millis(0, 40);
-  swarm.faulty_for = dice.millis(3000, 7000);
+  swarm.faulty_for = dice.millis(4000, 10000);
   swarm.faults = fault_rates(dice, swarm.run.ack != AckClass::kMemory);
   return swarm;
 }

@@ -17,6 +17,7 @@ struct FaultRates {
   bool server_crashes = false;
   bool crashes_in_writes = false;
   bool disk_failures = false;
+  bool disks_lost = false;       // of regions that lead nothing
   bool worker_crashes = false;
   bool cuts = false;
   bool partitions = false;
