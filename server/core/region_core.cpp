@@ -104,8 +104,11 @@ Effects RegionCore::set_mode(const ModeSetting& setting, TimePoint now) {
 Effects RegionCore::on_tick(TimePoint now) {
   Effects effects;
   for (auto& shard : shards_) shard->on_tick(now, effects);
-  if (now >= presence_due_) tell_presence(now, effects);
-  effects.wake_at(presence_due_);
+  if (now >= presence_due_) {
+    tell_presence(now, effects);
+  } else {
+    effects.wake_at(presence_due_);
+  }
   return effects;
 }
 
@@ -118,6 +121,7 @@ void RegionCore::announce(const Announce& announce, TimePoint now, Effects& effe
 void RegionCore::tell_presence(TimePoint now, Effects& effects) {
   for (auto& shard : shards_) effects.send(shard->leader_region(), shard->presence());
   presence_due_ = now + kPresenceInterval;
+  effects.wake_at(presence_due_);
 }
 
 }  // namespace godwit
