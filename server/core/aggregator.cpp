@@ -21,7 +21,10 @@ Aggregator::Aggregator(const RunSettings& settings, const ShardState& state, Pla
   for (auto& [sequence, contribution] : stored.items) {
     Item& item = items_[sequence];
     item.encoded_header = share(contribution.header.encode());
-    for (const Member& member : contribution.header.members) item.unacknowledged.push_back(member.id);
+    const bool acknowledged = settings.ack == AckClass::kRegion || settings.ack == AckClass::kMemory;
+    for (const Member& member : contribution.header.members) {
+      if (!acknowledged) item.unacknowledged.push_back(member.id);
+    }
     item.contribution = std::move(contribution);
   }
 }
@@ -200,12 +203,13 @@ void Aggregator::on_entry(const EntryHeader& header, Version watermark, TimePoin
   advance(now, effects);
 }
 
-void Aggregator::on_reload(TimePoint now, Effects& effects) {
+void Aggregator::on_reload(TimePoint now, Version watermark, Effects& effects) {
   const auto producer = state_.producers().find({place_.self, place_.incarnation});
   const records::Producer last = producer == state_.producers().end() ? records::Producer{} : producer->second;
   for (auto& [sequence, item] : items_) {
     item.named = sequence <= last.last ? std::optional<Version>(last.version) : std::nullopt;
   }
+  on_watermark(watermark, effects);
   offer_next(effects);
   advance(now, effects);
 }

@@ -46,8 +46,8 @@ class Aggregator {
   void on_offer_reply(const OfferReply& reply, Effects& effects);
   // The local replica holds this entry now.
   void on_entry(const EntryHeader& header, Version watermark, TimePoint now, Effects& effects);
-  // The local replica was replaced after a fork: its producer table says what is named.
-  void on_reload(TimePoint now, Effects& effects);
+  // The local replica was recovered, or replaced after a fork: its producer table says what is named.
+  void on_reload(TimePoint now, Version watermark, Effects& effects);
   void on_watermark(Version watermark, Effects& effects);
   void on_tick(TimePoint now, Effects& effects);
 

@@ -53,7 +53,7 @@ ShardCore::ShardCore(const RunSettings& settings, const StoreReader& store, Reco
       replayed_(recovered.replayed) {}
 
 void ShardCore::start(TimePoint now, Effects& effects) {
-  aggregator_->on_reload(now, effects);  // which outbox items are named is in the recovered producer table
+  aggregator_->on_reload(now, watermark(), effects);  // which outbox items are named is in the recovered producer table
   if (leader_) {
     aggregator_->on_leader(leader_->epoch(), now, effects);
     leader_->on_tick(now, effects);
@@ -167,8 +167,8 @@ void ShardCore::settle(TimePoint now, Effects& effects) {
 void ShardCore::reload(TimePoint now, Effects& effects) {
   published_ = state_.version();
   snapshotter_.restart({state_.version().value(), state_.version()});
-  aggregator_->on_reload(now, effects);
-  puller_.advance(now, effects);
+  aggregator_->on_reload(now, watermark(), effects);
+  effects.wake_at(now);  // pulls are answered from what this event is about to write
 }
 
 ShardStatus ShardCore::status() const {
