@@ -91,7 +91,7 @@ class Replay {
     const EntryHeader& header = entry.header;
     std::vector<Contribution> inputs;
     if (leader_ && !header.blocks.empty()) {
-      if (Result<void> loaded = load_inputs(header.version, inputs); !loaded) return loaded;
+      if (Result<void> loaded = load_inputs(header, inputs); !loaded) return loaded;
     }
     for (std::uint32_t block = 0; block < header.blocks.size(); ++block) {
       if (header.version <= block_versions_[block]) continue;
@@ -114,10 +114,13 @@ class Replay {
                    " differs from the log");
   }
 
-  Result<void> load_inputs(Version version, std::vector<Contribution>& inputs) const {
+  // Exactly those that the entry names: a commit that a crash cut short may have left more under its version.
+  Result<void> load_inputs(const EntryHeader& header, std::vector<Contribution>& inputs) const {
+    const Version version = header.version;
+    const auto count = static_cast<std::uint32_t>(header.contributions.size());
     Result<void> decoded;
     Result<void> scanned = store_.scan(Family::kInputs, records::inputs_begin(shard(), version),
-                                       records::inputs_begin(shard(), version.next()),
+                                       records::input_key(shard(), version, count),
                                        [&](ByteView, ByteView value) {
                                          Result<Contribution> input = records::decode_contribution(value);
                                          if (!input) decoded = input.error();
@@ -126,7 +129,7 @@ class Replay {
                                        });
     if (!scanned) return scanned;
     if (!decoded) return decoded;
-    if (inputs.empty()) return corrupt("the inputs of version " + to_string(version) + " are missing");
+    if (inputs.size() != count) return corrupt("inputs of version " + to_string(version) + " are missing");
     return {};
   }
 
