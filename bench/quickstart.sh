@@ -71,8 +71,7 @@ godwit init "$folder" --regions "$list" --shards 2 --workers 1 --delay 40ms --ra
   --codec int8+zstd
 godwit up
 
-# The admin port of a server, and numbers from what it says.
-admin() { godwit status -o json 2>/dev/null | jq -r --arg server "$1" '.servers[] | select(.server == $server) | .admin'; }
+# The admin port of each server, and numbers from what it says.
 declare -A admin_of=()
 for region in "${regions[@]}"; do
   admin_of[$region]="$(awk -v want="$region" -F'"' '/^name/ {name = $2} /^admin/ && name == want {print $2}' "$folder/cluster.toml")"
@@ -88,7 +87,7 @@ wan_bytes_of() { ask "$1" | jq -r '[.links[]?.traffic[]?.sent_bytes | tonumber] 
 add_wan_bytes() { wan_bytes=$((wan_bytes + $(wan_bytes_of "$1"))); }
 
 wait_for() {  # wait_for SECONDS WHAT COMMAND...
-  local limit="$1" what="$2" started
+  local limit="$1" what="$2" started name
   shift 2
   started="$(now)"
   until "$@"; do
@@ -97,10 +96,10 @@ wait_for() {  # wait_for SECONDS WHAT COMMAND...
       keep=yes
       exit 1
     fi
-    for region in "${!worker_pid[@]}"; do
-      kill -0 "${worker_pid[$region]}" 2>/dev/null && continue
-      echo "quickstart.sh: the worker of $region ended:" >&2
-      tail -n 3 "$folder/log/worker-$region.log" >&2
+    for name in "${!worker_pid[@]}"; do
+      kill -0 "${worker_pid[$name]}" 2>/dev/null && continue
+      echo "quickstart.sh: the worker of $name ended:" >&2
+      tail -n 3 "$folder/log/worker-$name.log" >&2
       keep=yes
       exit 1
     done
@@ -194,6 +193,7 @@ say "Every region holds the same bytes"
 identical=true
 godwit verify --timeout 30s || identical=false
 godwit model export "$folder/end.safetensors" >/dev/null
+parameters="$(ask us-west | jq '[.shards[].parameters | tonumber] | add')"
 for region in "${regions[@]}"; do add_wan_bytes "$region"; done
 
 say "Held-out text: the model before and after, and an order-1 model of the training text"
@@ -207,11 +207,12 @@ godwit down >/dev/null
 godwit verify --offline --acknowledgements "${regions[@]/#/$folder/acknowledgements.}" -o json >"$folder/audit.json" || true
 
 recovery="$(printf '%s\n' "${recoveries[@]}" | sort -n | awk '{a[NR] = $1} END {print (a[int((NR + 1) / 2)] + a[int(NR / 2) + 1]) / 2}')"
-jq -n --slurpfile start "$folder/start.json" --slurpfile end "$folder/end.json" --slurpfile audit "$folder/audit.json" \
-  --argjson identical "$identical" --argjson recovery "$recovery" --argjson wan "$wan_bytes" '
+jq -n --slurpfile before "$folder/start.json" --slurpfile after "$folder/end.json" --slurpfile audit "$folder/audit.json" \
+  --argjson identical "$identical" --argjson recovery "$recovery" --argjson wan "$wan_bytes" \
+  --argjson parameters "$parameters" '
   def number: if type == "string" then tonumber else . end;
-  $start[0] as $s | $end[0] as $e | $audit[0] as $a | {
-    regions: 3, shards: 2, workers: 3, parameters: ($e.parameters | number),
+  $before[0] as $s | $after[0] as $e | $audit[0] as $a | {
+    regions: 3, shards: 2, workers: 3, parameters: $parameters,
     rounds_async: ($a.rounds_async | number), rounds_sync: ($a.rounds_sync | number), tokens: ($a.tokens | number),
     heldout_bits_per_byte_start: $s.heldout_bits_per_byte, heldout_bits_per_byte_end: $e.heldout_bits_per_byte,
     bigram_bits_per_byte: $e.bigram_bits_per_byte,

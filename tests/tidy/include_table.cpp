@@ -28,7 +28,7 @@ server/storage    | base server/core                                  | os rocks
 server/control    | base protocol server/core                         |
 server/http       | base metrics net protocol                         | boost-json boost-url fmt
                   |                                                   | asio@http_server.cpp beast@http_server.cpp
-server/app        | shared server/core server/storage server/control  | cli11 toml++ fmt os
+server/app        | shared server/core server/storage server/control  | asio cli11 toml++ fmt os
                   | server/http                                       |
 server/cli        | base protocol net tensor codec                    | openssl boost-json beast asio cli11
                   |                                                   | toml++ fmt os
@@ -37,7 +37,7 @@ server            | shared server/core server/storage server/control  | cli11 to
                   | server/http server/app                            |
 
 worker/core       | base tensor codec protocol                        |
-worker/client     | shared worker/core                                | os
+worker/client     | shared worker/core                                | asio os
 worker/collective | base tensor codec protocol wire net metrics       | nccl@nccl_group.cpp cuda@nccl_group.cpp
                   |                                                   | gloo@gloo_group.cpp
 worker/trainer    | shared worker/core worker/client                  | torch os
