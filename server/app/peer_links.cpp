@@ -4,6 +4,7 @@
 
 #include <boost/asio/strand.hpp>
 
+#include "server/app/permissions.h"
 #include "shared/base/log.h"
 
 namespace godwit::app {
@@ -11,7 +12,7 @@ namespace {
 
 constexpr Duration kDialDeadline = seconds(5);
 constexpr Duration kBackOffFirst = milliseconds(100);
-constexpr Duration kBackOffLast = seconds(2);
+constexpr Duration kBackOffLast = milliseconds(500);
 // Contributions and updates that wait for the wire. Leaders pace themselves by what has drained, so this is
 // reached only by a peer that never reads: its link is closed and it starts over.
 constexpr std::size_t kPeerQueueBytes = 512U << 20;
@@ -99,6 +100,10 @@ asio::awaitable<void> PeerLinks::converse(RegionId region, std::shared_ptr<net::
     if (!message) {
       log::info("link", "to " + config_.regions[region.value()] + " ended: " + message.error().to_string());
       co_return;
+    }
+    if (const Result<void> allowed = may_send(region, *message, Standpoint{config_, self_}); !allowed) {
+      stream->connection().close(allowed.error());
+      continue;  // the next receive gives the end
     }
     handlers_.message(region, std::move(*message));
   }

@@ -4,7 +4,9 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <filesystem>
 
+#include "server/app/permissions.h"
 #include "server/app/run_settings.h"
+#include "shared/base/check.h"
 #include "shared/base/log.h"
 
 namespace godwit::app {
@@ -106,14 +108,7 @@ Result<void> RegionServer::open_network() {
   listen.host = own_.data.host;
   listen.port = own_.data.port;
   net::ListenHandlers handlers;
-  handlers.admit = [this](const net::Identity& peer) -> Result<void> {
-    if (peer.cluster != config_.name) return Error{Errc::kForbidden, "a certificate of cluster '" + peer.cluster + "'"};
-    if (peer.role == net::Role::kWorker && peer.region != own_.region) {
-      return Error{Errc::kForbidden, "workers talk only to their own region's server: this one is of '" + own_.region +
-                                         "', the certificate of '" + peer.region + "'"};
-    }
-    return {};
-  };
+  handlers.admit = [this](const net::Identity& peer) { return may_converse(peer, {config_, self()}); };
   handlers.options = [this](const net::Identity& peer) {
     const std::optional<RegionId> region = other_region(peer);
     net::ConnectionOptions options = region ? links_->connection_options(*region) : net::ConnectionOptions();
@@ -203,10 +198,9 @@ asio::awaitable<void> RegionServer::serve(std::shared_ptr<net::Connection> conne
   if (const Result<void> sent = connection->try_send(std::move(reply)); !sent) co_return;
   const net::Identity& peer = connection->peer();
   if (peer.role == net::Role::kWorker) co_return co_await workers_->serve(std::move(connection));
-  if (const std::optional<RegionId> region = other_region(peer)) {
-    co_return co_await links_->serve(*region, std::move(connection));
-  }
-  connection->close(Error{Errc::kForbidden, "this certificate may not open a conversation here"});
+  const std::optional<RegionId> region = other_region(peer);
+  GODWIT_CHECK(region.has_value(), "admit lets in workers and servers of other regions only");
+  co_await links_->serve(*region, std::move(connection));
 }
 
 asio::awaitable<Result<Manifest>> RegionServer::agree_on_manifest(Manifest offered) {

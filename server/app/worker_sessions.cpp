@@ -1,13 +1,9 @@
 #include "server/app/worker_sessions.h"
 
-#include "shared/base/checksum.h"
+#include "server/app/permissions.h"
 #include "shared/base/log.h"
 
 namespace godwit::app {
-
-WorkerId worker_id(const net::Identity& identity) {
-  return WorkerId(checksum(view(identity.region + "/" + identity.name)).value());
-}
 
 asio::awaitable<void> WorkerSessions::serve(std::shared_ptr<net::Connection> connection) {
   const WorkerId id = worker_id(connection->peer());
@@ -43,20 +39,15 @@ asio::awaitable<void> WorkerSessions::converse(WorkerId id, std::shared_ptr<net:
       log::info("worker", stream->connection().peer().name + " left: " + incoming.error().to_string());
       co_return;
     }
-    Message* message = std::get_if<Message>(&*incoming);
-    if (message == nullptr) {
-      stream->connection().close(Error{Errc::kForbidden, "workers do not reach the control store"});
+    if (const Result<void> allowed = may_send(id, *incoming); !allowed) {
+      stream->connection().close(allowed.error());
       continue;  // the next receive gives the end
     }
+    Message* message = std::get_if<Message>(&*incoming);
     if (auto* offer = std::get_if<ManifestOffer>(message)) {
       ManifestOffer taken = std::move(*offer);
       co_await answer_manifest(std::move(taken), stream);
       continue;
-    }
-    const auto* push = std::get_if<Push>(message);
-    if (push != nullptr && push->header.id.worker != id) {
-      stream->connection().close(Error{Errc::kForbidden, "a push in another worker's name"});
-      continue;  // the next receive gives the end
     }
     if (std::holds_alternative<Join>(*message) || std::holds_alternative<Leave>(*message)) {
       std::lock_guard lock(mutex_);

@@ -53,7 +53,4 @@ class WorkerSessions {
   std::uint64_t max_message_bytes_ = wire::kMaxMessageBytesBeforeManifest;
 };
 
-// XXH3-64 of "region/name": how a worker is called in pushes and entries.
-WorkerId worker_id(const net::Identity& identity);
-
 }  // namespace godwit::app
