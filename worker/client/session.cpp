@@ -13,6 +13,7 @@ namespace godwit {
 namespace {
 
 constexpr auto kInitialPatience = milliseconds(700);  // for somebody else's initial model to arrive
+constexpr auto kOfferInterval = milliseconds(500);    // of the model, until the cluster has agreed on one
 constexpr auto kPumpInterval = milliseconds(50);      // longest sleep while waiting: retries are timed by it
 
 Manifest manifest_of(const std::vector<TensorSpec>& tensors, const wire::Welcome& welcome) {
@@ -20,6 +21,11 @@ Manifest manifest_of(const std::vector<TensorSpec>& tensors, const wire::Welcome
   manifest.shards = welcome.shard_count;
   for (const TensorSpec& tensor : tensors) manifest.tensors.push_back({tensor.name, tensor.shape, tensor.exact});
   return manifest;
+}
+
+// An answer that another try may change.
+bool may_pass(const ManifestReply& reply) {
+  return !reply.manifest && (reply.error == Errc::kUnavailable || reply.error == Errc::kTimedOut);
 }
 
 Result<void> check_tensors(const std::vector<TensorSpec>& tensors) {
@@ -112,9 +118,18 @@ class Session::Implementation {
 
  private:
   Result<void> agree_on_manifest(TimePoint deadline) {
-    link_.send(ManifestOffer{manifest_});
-    while (!manifest_reply_) {
-      if (Result<void> waited = wait(deadline, "the cluster did not answer about the model"); !waited) return waited;
+    // Again and again: the offer or its answer may fall into a broken connection, and a server that has just
+    // started may not reach the control store yet.
+    TimePoint due = net::now();
+    std::string why = "the cluster did not answer about the model";
+    while (!manifest_reply_ || may_pass(*manifest_reply_)) {
+      if (manifest_reply_) why = "the cluster cannot agree on a model: " + manifest_reply_->detail;
+      manifest_reply_.reset();
+      if (net::now() >= due) {
+        link_.send(ManifestOffer{manifest_});
+        due = net::now() + kOfferInterval;
+      }
+      if (Result<void> waited = wait(deadline, why); !waited) return waited;
       if (Result<void> pumped = pump(); !pumped) return pumped;
     }
     if (!manifest_reply_->manifest) return Error{manifest_reply_->error, manifest_reply_->detail};
