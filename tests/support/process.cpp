@@ -18,7 +18,7 @@ extern char** environ;
 namespace godwit::support {
 namespace {
 
-pid_t spawn(const std::vector<std::string>& arguments, int standard_output) {
+pid_t spawn(const std::vector<std::string>& arguments, int standard_output, int standard_error = -1) {
   std::vector<char*> pointers;
   for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
@@ -26,6 +26,7 @@ pid_t spawn(const std::vector<std::string>& arguments, int standard_output) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   if (standard_output >= 0) posix_spawn_file_actions_adddup2(&actions, standard_output, 1);
+  if (standard_error >= 0) posix_spawn_file_actions_adddup2(&actions, standard_error, 2);
   pid_t pid = -1;
   const int failed = posix_spawn(&pid, pointers[0], &actions, nullptr, pointers.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
@@ -63,20 +64,50 @@ Output run(const std::vector<std::string>& arguments, std::chrono::seconds limit
   return output;
 }
 
-Background::Background(const std::vector<std::string>& arguments) : pid_(spawn(arguments, -1)) {}
+Background::Background(const std::vector<std::string>& arguments, const std::string& log) {
+  const int file = log.empty() ? -1 : open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  GODWIT_REQUIRE(log.empty() || file >= 0, log + " can be written");
+  pid_ = spawn(arguments, file, file);
+  if (file >= 0) close(file);
+}
 
 Background::~Background() { kill_now(); }
 
 bool Background::running() {
-  if (pid_ > 0 && waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = -1;
+  int status = 0;
+  if (pid_ > 0 && waitpid(pid_, &status, WNOHANG) == pid_) {
+    exit_code_ = exit_code(status);
+    pid_ = -1;
+  }
   return pid_ > 0;
 }
 
 void Background::kill_now() {
   if (pid_ <= 0) return;
   kill(pid_, SIGKILL);
-  waitpid(pid_, nullptr, 0);
+  int status = 0;
+  waitpid(pid_, &status, 0);
+  exit_code_ = exit_code(status);
   pid_ = -1;
+}
+
+int Background::wait(std::chrono::seconds limit) {
+  if (!eventually(limit, [this] { return !running(); })) kill_now();
+  return exit_code_;
+}
+
+int Background::terminate(std::chrono::seconds limit) {
+  if (pid_ > 0) kill(pid_, SIGTERM);
+  return wait(limit);
+}
+
+bool eventually(std::chrono::milliseconds limit, const std::function<bool()>& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return true;
 }
 
 TemporaryFolder::TemporaryFolder() {

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,17 +21,25 @@ Output run(const std::vector<std::string>& arguments, std::chrono::seconds limit
 
 class Background {
  public:
-  explicit Background(const std::vector<std::string>& arguments);
+  // Standard output and errors are appended to `log`; left alone when it is empty.
+  explicit Background(const std::vector<std::string>& arguments, const std::string& log = "");
   ~Background();
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
   bool running();
   void kill_now();  // SIGKILL, and waits for it
+  // Waits for its end; SIGKILL when it takes longer. The exit code, 128 + signal when killed.
+  int wait(std::chrono::seconds limit);
+  int terminate(std::chrono::seconds limit);  // SIGTERM, then as wait()
   pid_t pid() const { return pid_; }
 
  private:
   pid_t pid_ = -1;
+  int exit_code_ = -1;
 };
+
+// Asks every 20 ms until `condition` holds; false when it does not by then.
+bool eventually(std::chrono::milliseconds limit, const std::function<bool()>& condition);
 
 // A folder that is removed at the end.
 class TemporaryFolder {

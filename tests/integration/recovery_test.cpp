@@ -1,0 +1,226 @@
+// Real servers and workers, killed with SIGKILL in rotation and started again. What workers were told is
+// acknowledged is then looked for in the logs: everything must be there, and once.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <chrono>
+#include <cstdlib>
+
+#include "tests/integration/log_census.h"
+#include "tests/support/local_cluster.h"
+
+namespace godwit::integration {
+namespace {
+
+using support::eventually;
+using support::LocalCluster;
+using support::ShardView;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kCyclesUnlessTold = 20;
+constexpr std::size_t kWorkerKilledEvery = 5;  // cycles
+constexpr auto kRecoveryLimit = std::chrono::seconds(30);
+constexpr auto kStartLimit = std::chrono::seconds(30);
+
+std::size_t cycles() {
+  const char* const told = std::getenv("GODWIT_TEST_CYCLES");
+  return told == nullptr ? kCyclesUnlessTold : std::strtoul(told, nullptr, 10);
+}
+
+class Recovery : public ::testing::Test {
+ protected:
+  Recovery() : cluster_(plan(), [](ClusterConfig& config) { config.limits.log_retained_versions = 1U << 20; }) {}
+
+  static cli::InitFlags plan() {
+    cli::InitFlags plan;
+    plan.regions = "3";
+    plan.shards = 2;
+    plan.window = "300ms";
+    plan.block_parameters = 1024;
+    return plan;
+  }
+
+  std::uint64_t version(const std::string& region, std::uint32_t shard) const {
+    const std::vector<ShardView> shards = cluster_.shards(region);
+    return shard < shards.size() ? shards[shard].version : 0;
+  }
+
+  // The highest versions that the servers show; silent ones do not count.
+  std::vector<std::uint64_t> newest_versions() const {
+    std::vector<std::uint64_t> newest(cluster_.config().run.shards);
+    for (const std::string& region : cluster_.config().regions) {
+      const std::vector<ShardView> shards = cluster_.shards(region);
+      for (std::size_t shard = 0; shard < shards.size(); ++shard) {
+        newest[shard] = std::max(newest[shard], shards[shard].version);
+      }
+    }
+    return newest;
+  }
+
+  // Waits until `region` shows `more` versions above `base` on every shard.
+  bool reaches(const std::string& region, const std::vector<std::uint64_t>& base, std::uint64_t more) const {
+    return eventually(kRecoveryLimit, [&] {
+      const std::vector<ShardView> shards = cluster_.shards(region);
+      for (std::size_t shard = 0; shard < base.size(); ++shard) {
+        if (shard >= shards.size() || shards[shard].version < base[shard] + more) return false;
+      }
+      return true;
+    });
+  }
+
+  // Kills one server, starts it again, and waits until every shard has a version that nobody held before and
+  // that region's worker an acknowledgement that it did not have. Adds to recovery_seconds_.
+  void kill_and_recover(std::size_t cycle) {
+    const std::string region = cluster_.region(cycle % cluster_.config().regions.size());
+    const std::string elsewhere = cluster_.region((cycle + 1) % cluster_.config().regions.size());
+    const bool also_worker = cycle % kWorkerKilledEvery == kWorkerKilledEvery - 1;
+    const std::string bereft = cluster_.region(cycle / kWorkerKilledEvery % cluster_.config().regions.size());
+    const std::vector<std::uint64_t> shown = newest_versions();
+    const Clock::time_point killed = Clock::now();
+    cluster_.kill_server(region);
+    if (also_worker) cluster_.kill_worker(bereft);
+    std::vector<std::uint64_t> base = newest_versions();
+    for (std::size_t shard = 0; shard < base.size(); ++shard) base[shard] = std::max(base[shard], shown[shard]);
+    const std::size_t acknowledged = cluster_.acknowledgements(region);
+    const std::size_t acknowledged_to_bereft = cluster_.acknowledgements(bereft);
+    cluster_.start_server(region);
+    if (also_worker) cluster_.start_worker(bereft);
+
+    ASSERT_TRUE(eventually(kRecoveryLimit, [&] {
+      const std::vector<ShardView> recovered = cluster_.shards(region);  // may hold what it had told nobody
+      for (std::size_t shard = 0; shard < recovered.size(); ++shard) {
+        base[shard] = std::max(base[shard], recovered[shard].version);
+      }
+      return !recovered.empty();
+    })) << region << " did not open its shards\n" << cluster_.logs();
+    ASSERT_TRUE(reaches(region, base, 1)) << "no new version at " << region << "\n" << cluster_.logs();
+    ASSERT_TRUE(eventually(kRecoveryLimit, [&] { return cluster_.acknowledgements(region) > acknowledged; }))
+        << "no new acknowledgement in " << region << "\n" << cluster_.logs();
+    recovery_seconds_.push_back(std::chrono::duration<double>(Clock::now() - killed).count());
+    if (also_worker) {
+      ASSERT_TRUE(
+          eventually(kRecoveryLimit, [&] { return cluster_.acknowledgements(bereft) > acknowledged_to_bereft; }))
+          << "no acknowledgement of the new worker in " << bereft << "\n" << cluster_.logs();
+    }
+    // Another moment of the round each time.
+    ASSERT_TRUE(reaches(elsewhere, base, 1 + cycle % 3)) << elsewhere << " stays behind\n" << cluster_.logs();
+  }
+
+  // Outboxes empty, and all replicas at the same version with nothing above the watermark.
+  bool settled() const {
+    std::vector<std::uint64_t> common;
+    for (const std::string& region : cluster_.config().regions) {
+      std::vector<std::uint64_t> versions;
+      for (const ShardView& shard : cluster_.shards(region)) {
+        if (shard.outbox_items > 0 || shard.watermark != shard.version) return false;
+        versions.push_back(shard.version);
+      }
+      if (versions.empty() || (!common.empty() && versions != common)) return false;
+      common = versions;
+    }
+    return true;
+  }
+
+  void expect_equal_hashes() const {
+    for (std::uint32_t shard = 0; shard < cluster_.config().run.shards; ++shard) {
+      const std::string target = "/api/v1/shards/" + std::to_string(shard) + "/hashes";
+      const auto first = cluster_.get(cluster_.region(0), target);
+      ASSERT_TRUE(first.has_value());
+      EXPECT_FALSE(first->at("blocks").as_array().empty());
+      for (const std::string& region : cluster_.config().regions) {
+        const auto other = cluster_.get(region, target);
+        ASSERT_TRUE(other.has_value()) << region;
+        EXPECT_EQ(*first, *other) << "shard " << shard << " in " << region;
+      }
+    }
+  }
+
+  std::vector<std::filesystem::path> acknowledgement_files() const {
+    std::vector<std::filesystem::path> all;
+    for (const std::string& region : cluster_.config().regions) {
+      for (const auto& file : cluster_.acknowledgement_files(region)) all.push_back(file);
+    }
+    return all;
+  }
+
+  // Every server's log must name every acknowledged push once.
+  void count_pushes() {
+    std::vector<ShardPush> acknowledged;
+    for (const auto& file : acknowledgement_files()) {
+      for (const ShardPush& push : read_acknowledgements(file)) acknowledged.push_back(push);
+    }
+    acknowledged_ = acknowledged.size();
+    std::optional<LogCensus> first;
+    for (const std::string& region : cluster_.config().regions) {
+      Result<LogCensus> census =
+          take_census(cluster_.config().data_directory(region), cluster_.config().run.shards);
+      ASSERT_TRUE(census.has_value()) << region << ": " << census.error().to_string();
+      for (const ShardPush& push : acknowledged) missing_ += census->named.count(push) == 0 ? 1 : 0;
+      for (const auto& [push, times] : census->named) twice_ += times > 1 ? 1 : 0;
+      if (!first) first = std::move(*census);
+      else EXPECT_EQ(first->named, census->named) << region << " names other pushes";
+    }
+    versions_ = first->heads;
+  }
+
+  void verify_with_the_program() const {
+    std::vector<std::string> arguments = {"verify", "--offline", "-o", "json"};
+    for (const auto& file : acknowledgement_files()) {
+      arguments.insert(arguments.end(), {"--acknowledgements", file.string()});
+    }
+    const support::Output output = cluster_.godwit(arguments);
+    EXPECT_EQ(output.exit_code, 0) << output.text;
+    boost::json::error_code error;
+    const boost::json::value report = boost::json::parse(output.text, error);
+    ASSERT_FALSE(error) << output.text;
+    EXPECT_TRUE(report.at("replicas_identical").as_bool());
+    EXPECT_EQ(report.at("pushes_missing").to_number<std::size_t>(), 0U);
+    EXPECT_EQ(report.at("pushes_twice").to_number<std::size_t>(), 0U);
+    EXPECT_EQ(report.at("pushes_acknowledged").to_number<std::size_t>(), acknowledged_);
+  }
+
+  void print_summary() {
+    std::sort(recovery_seconds_.begin(), recovery_seconds_.end());
+    std::printf("recovery: cycles %zu  versions", recovery_seconds_.size());
+    for (const Version head : versions_) std::printf(" %s", to_string(head).c_str());
+    std::printf("  pushes acknowledged %zu, missing %zu, twice %zu  recovery median %.2f s, max %.2f s\n",
+                acknowledged_, missing_, twice_, recovery_seconds_[recovery_seconds_.size() / 2],
+                recovery_seconds_.back());
+  }
+
+  LocalCluster cluster_;
+  std::vector<double> recovery_seconds_;
+  std::size_t acknowledged_ = 0, missing_ = 0, twice_ = 0;
+  std::vector<Version> versions_;
+};
+
+TEST_F(Recovery, NothingAcknowledgedIsLostOrNamedTwiceWhenProcessesAreKilled) {
+  cluster_.start_servers();
+  for (const std::string& region : cluster_.config().regions) cluster_.start_worker(region);
+  ASSERT_TRUE(eventually(kStartLimit, [&] {
+    return std::ranges::all_of(newest_versions(), [](std::uint64_t version) { return version >= 2; });
+  })) << "the cluster does not train\n" << cluster_.logs();
+
+  for (std::size_t cycle = 0; cycle < cycles(); ++cycle) {
+    ASSERT_NO_FATAL_FAILURE(kill_and_recover(cycle)) << "cycle " << cycle;
+  }
+
+  cluster_.tell_workers_to_stop();
+  for (const std::string& region : cluster_.config().regions) {
+    EXPECT_EQ(cluster_.worker(region).wait(std::chrono::seconds(40)), 0) << region << "\n" << cluster_.logs();
+  }
+  ASSERT_TRUE(eventually(kRecoveryLimit, [&] { return settled(); })) << "not settled\n" << cluster_.logs();
+  expect_equal_hashes();
+  for (const std::string& region : cluster_.config().regions) EXPECT_EQ(cluster_.stop_server(region), 0) << region;
+
+  ASSERT_NO_FATAL_FAILURE(count_pushes());
+  print_summary();
+  EXPECT_GT(acknowledged_, recovery_seconds_.size());
+  EXPECT_EQ(missing_, 0U);
+  EXPECT_EQ(twice_, 0U);
+  verify_with_the_program();
+}
+
+}  // namespace
+}  // namespace godwit::integration
