@@ -7,6 +7,7 @@
 #include "server/app/region_server.h"
 #include "server/http/http_server.h"
 #include "shared/base/log.h"
+#include "shared/base/memory.h"
 
 namespace {
 
@@ -75,6 +76,7 @@ int serve(const std::string& file, const std::string& name) {
 }  // namespace
 
 int main(int count, char** arguments) {
+  godwit::keep_freed_memory();
   CLI::App app{"godwit-server: a region's parameter server", "godwit-server"};
   std::string file = "cluster.toml", name, level = "info";
   app.add_option("--config", file, "cluster.toml");
