@@ -187,11 +187,14 @@ std::optional<RegionId> RegionServer::other_region(const net::Identity& peer) co
 
 asio::awaitable<void> RegionServer::serve(std::shared_ptr<net::Connection> connection) {
   Result<net::Frame> first = co_await connection->read(net::now() + kHelloDeadline);
-  if (!first) co_return connection->close(first.error());
   const Result<wire::Hello> hello =
-      first->kind == MessageKind::kHello ? wire::decode_hello(first->control)
-                                         : Error{Errc::kMalformed, "a conversation starts with HELLO"};
-  if (!hello) co_return connection->close(hello.error());
+      !first ? Result<wire::Hello>(first.error())
+             : first->kind == MessageKind::kHello ? wire::decode_hello(first->control)
+                                                  : Error{Errc::kMalformed, "a conversation starts with HELLO"};
+  if (!hello) {
+    log::warning("listener", "refused " + connection->remote_address() + ": " + hello.error().to_string());
+    co_return connection->close(hello.error());
+  }
   net::Frame reply;
   reply.kind = MessageKind::kWelcome;
   reply.control = wire::encode(welcome());
