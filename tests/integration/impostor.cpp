@@ -14,6 +14,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr Duration kDeadline = seconds(10);
+const Error kSilence{Errc::kInternal, "the server neither answers nor closes"};
 
 std::string read_file(const std::filesystem::path& file) {
   std::ifstream in(file);
@@ -58,10 +59,7 @@ asio::awaitable<void> converse(net::TaskGroup& group, net::TlsContext context, n
   }
 }
 
-asio::awaitable<void> converse_and_stop(net::TaskGroup& group, asio::awaitable<void> conversation) {
-  co_await std::move(conversation);
-  co_await group.stop();
-}
+asio::awaitable<void> stop(net::TaskGroup& group) { co_await group.stop(); }
 
 }  // namespace
 
@@ -80,10 +78,13 @@ Result<PushReply> say(const ClusterConfig& config, const ServerConfig& server, c
   net::DialTarget target{server.data.host, server.data.port, {config.name, server.region, net::Role::kServer}};
   asio::io_context io;
   net::TaskGroup group(io.get_executor());
-  Result<PushReply> outcome = Error{Errc::kInternal, "nothing was said"};
-  auto conversation = converse(group, *context, std::move(target), std::move(messages), outcome);
-  asio::co_spawn(io, converse_and_stop(group, std::move(conversation)), [](const std::exception_ptr&) {});
-  io.run_for(2 * kDeadline);
+  Result<PushReply> outcome = kSilence;
+  group.spawn(converse(group, *context, std::move(target), std::move(messages), outcome));
+  const TimePoint deadline = net::now() + kDeadline;
+  const auto over = [&outcome] { return outcome.has_value() || outcome.error().code != kSilence.code; };
+  while (!over() && net::now() < deadline) io.run_one_for(milliseconds(100));
+  asio::co_spawn(io, stop(group), [](const std::exception_ptr&) {});
+  io.run();
   return outcome;
 }
 

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,24 +13,27 @@
 
 #include "shared/base/check.h"
 
-extern char** environ;
-
 namespace godwit::support {
 namespace {
 
+// The program goes when we go, however we go. Between fork and exec only what is safe for a process of several
+// threads is called.
 pid_t spawn(const std::vector<std::string>& arguments, int standard_output, int standard_error = -1) {
   std::vector<char*> pointers;
   for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  if (standard_output >= 0) posix_spawn_file_actions_adddup2(&actions, standard_output, 1);
-  if (standard_error >= 0) posix_spawn_file_actions_adddup2(&actions, standard_error, 2);
-  pid_t pid = -1;
-  const int failed = posix_spawn(&pid, pointers[0], &actions, nullptr, pointers.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  GODWIT_REQUIRE(failed == 0, arguments[0] + " can be started");
+  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const pid_t pid = fork();
+  GODWIT_CHECK(pid >= 0, "a process can be made");
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(nothing, STDIN_FILENO);
+    if (standard_output >= 0) dup2(standard_output, STDOUT_FILENO);
+    if (standard_error >= 0) dup2(standard_error, STDERR_FILENO);
+    execv(pointers[0], pointers.data());
+    _exit(127);
+  }
+  close(nothing);
   return pid;
 }
 
@@ -101,11 +104,12 @@ int Background::terminate(std::chrono::seconds limit) {
   return wait(limit);
 }
 
-bool eventually(std::chrono::milliseconds limit, const std::function<bool()>& condition) {
+bool eventually(std::chrono::milliseconds limit, const std::function<bool()>& condition,
+                std::chrono::milliseconds interval) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
   while (!condition()) {
     if (std::chrono::steady_clock::now() >= deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(interval);
   }
   return true;
 }

@@ -1,5 +1,6 @@
 // Processes for tests: run one and take its output, or keep one in the background. Nothing outlives the test:
-// background processes are killed when their owner goes, and a run that takes too long is killed.
+// background processes are killed when their owner goes, by the kernel where the test itself is killed, and a run
+// that takes too long is killed. To be used from the main thread. A program that cannot be started exits with 127.
 #pragma once
 
 #include <sys/types.h>
@@ -38,8 +39,9 @@ class Background {
   int exit_code_ = -1;
 };
 
-// Asks every 20 ms until `condition` holds; false when it does not by then.
-bool eventually(std::chrono::milliseconds limit, const std::function<bool()>& condition);
+// Asks every `interval` until `condition` holds; false when it does not by then.
+bool eventually(std::chrono::milliseconds limit, const std::function<bool()>& condition,
+                std::chrono::milliseconds interval = std::chrono::milliseconds(20));
 
 // A folder that is removed at the end.
 class TemporaryFolder {
