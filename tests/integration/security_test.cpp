@@ -169,7 +169,8 @@ class Security : public ::testing::Test {
             attack("a message kind that nobody knows", greeting(frame(MessageKind(999), Bytes(4))), "unsupported"),
             attack("a message that does not parse", greeting(frame(MessageKind::kSkip, Bytes(64))), "malformed"),
             attack("no HELLO", frame(MessageKind::kJoin, Bytes(4)), "malformed: a conversation starts with HELLO"),
-            Attack{"a frame that ends early", [cut_off] { visit(cut_off); }, "impostor left: closed: in the middle of a frame"}};
+            Attack{"a frame that ends early", [cut_off] { visit(cut_off); },
+                   "impostor left: closed: in the middle of a frame"}};
   }
 
   Attack says(const std::string& name, const net::CertifiedKey& own, net::Incoming message,
