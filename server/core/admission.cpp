@@ -35,23 +35,26 @@ Result<Admission::Admitted> Admission::admit(const Push& push) {
   const PushHeader& header = push.header;
   if (Result<void> checked = check_header(header); !checked) return checked.error();
   if (push.payloads.size() != layout_.blocks.size()) return Error{Errc::kInvalid, "one payload per block of the shard"};
-  Admitted admitted{std::vector<float>(layout_.parameters), 1};
+  values_.resize(layout_.parameters);
+  double squares = 0;
   for (std::size_t block = 0; block < layout_.blocks.size(); ++block) {
     const Block& place = layout_.blocks[block];
     const bool exact = place.exact || header.kind == PushKind::kInitial;
     const CodecSpec codec = exact ? exact_codec(header.codec) : header.codec;
-    const std::span<float> values = std::span(admitted.values).subspan(place.offset - layout_.offset, place.count);
+    const std::span<float> values = std::span(values_).subspan(place.offset - layout_.offset, place.count);
     if (Result<void> decoded = decode_block(codec, view(push.payloads[block]), values); !decoded) {
       return Error{decoded.error().code, "block " + std::to_string(block) + ": " + decoded.error().context};
     }
+    squares = kernels::sum_of_squares(values, squares);  // while the block is in the cache
   }
-  if (!kernels::all_finite(admitted.values)) {
+  // No square of a float overflows a double, nor does any sum of them: only NaN and infinity get this far.
+  if (!std::isfinite(squares)) {
     return Error{Errc::kInvalid, "the push holds NaN or infinity: the worker's training has diverged"};
   }
-  const double norm = std::sqrt(kernels::sum_of_squares(admitted.values));
+  const double norm = std::sqrt(squares);
   if (!(norm < kAbsurdNorm)) return Error{Errc::kInvalid, "the norm of the push is absurd: " + std::to_string(norm)};
-  if (header.kind == PushKind::kPseudoGradient) admitted.clip = clip_factor(norm / header.steps);
-  return admitted;
+  const bool clips = header.kind == PushKind::kPseudoGradient;
+  return Admitted{values_, clips ? clip_factor(norm / header.steps) : 1};
 }
 
 float Admission::clip_factor(double norm_per_step) {

@@ -19,7 +19,7 @@ class Admission {
       : settings_(settings), layout_(layout), manifest_(manifest) {}
 
   struct Admitted {
-    std::vector<float> values;  // d, flat over the shard
+    const std::vector<float>& values;  // d, flat over the shard; until the next admit()
     float clip = 1;
   };
   // Errors: kInvalid, kMalformed, kUnsupported, kConflict (another manifest), with the reason.
@@ -32,6 +32,7 @@ class Admission {
   const RunSettings& settings_;
   const ShardLayout& layout_;
   Hash manifest_;
+  std::vector<float> values_;  // of the last push; kept, since fresh memory costs more than decoding into it
   std::deque<double> norms_;  // of the last pushes, per step, after clipping
   std::uint64_t admitted_ = 0;
 };

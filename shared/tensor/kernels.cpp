@@ -42,8 +42,7 @@ void scale(std::span<float> target, float scale) {
   for (float& value : target) value *= scale;
 }
 
-double sum_of_squares(std::span<const float> values) {
-  double sum = 0;
+double sum_of_squares(std::span<const float> values, double sum) {
   for (const float value : values) sum += static_cast<double>(value) * static_cast<double>(value);
   return sum;
 }

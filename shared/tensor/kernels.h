@@ -18,8 +18,9 @@ void add(std::span<float> target, std::span<const float> source);
 void subtract(std::span<float> out, std::span<const float> left, std::span<const float> right);
 // target[i] *= scale
 void scale(std::span<float> target, float scale);
-// Sum of squares in double, in index order (so: the same on every machine).
-double sum_of_squares(std::span<const float> values);
+// Sum of squares in double, in index order (so: the same on every machine), continued from `sum`: block by
+// block gives the same as at once.
+double sum_of_squares(std::span<const float> values, double sum = 0);
 bool all_finite(std::span<const float> values);
 
 // Outer SGD: g = sum*inverse_weight; next = base - rate*g.

@@ -231,6 +231,13 @@ TEST(SumOfSquares, DoesNotOverflowOrVanishInFloat) {
             double{1e30F} * double{1e30F} + double{1e-30F} * double{1e-30F});
 }
 
+TEST(SumOfSquares, ContinuesFromWhereAnEarlierBlockEnded) {
+  const std::vector<float> values = {1.1F, 2.3F, 1e4F, 3.7F, 1e-4F};
+  const std::span<const float> whole(values);
+  EXPECT_EQ(kernels::sum_of_squares(whole.subspan(2), kernels::sum_of_squares(whole.first(2))),
+            kernels::sum_of_squares(whole));
+}
+
 TEST(KernelDeathTest, UnequalLengthsAreACallersBug) {
   std::vector<float> two(2);
   std::vector<float> three(3);
