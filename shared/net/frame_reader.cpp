@@ -14,6 +14,7 @@ constexpr std::size_t kBurstBytes = 1u << 20;
 
 Result<FrameReader::Progress> FrameReader::fill(TlsStream& stream, std::size_t wanted) {
   Bytes& buffer = parts_[part_];
+  if (part_ == kPayload && buffer.empty()) buffer = pool_.take(wanted);
   buffer.reserve(wanted);
   while (filled_ < wanted) {
     if (burst_bytes_ >= kBurstBytes) {
@@ -61,7 +62,7 @@ Frame FrameReader::take() {
   frame.kind = header_.kind;
   frame.stream = header_.stream;
   frame.control = std::move(parts_[kControl]);
-  if (filled_ != 0) frame.payload.push_back(slice(share(std::move(parts_[kPayload]))));
+  if (filled_ != 0) frame.payload.push_back(slice(pool_.share(std::move(parts_[kPayload]))));
   parts_[kHeader].clear();
   parts_[kControl] = Bytes();
   parts_[kPayload] = Bytes();

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "shared/net/buffer_pool.h"
 #include "shared/net/frame.h"
 #include "shared/net/tls_stream.h"
 
@@ -33,6 +34,7 @@ class FrameReader {
 
   std::size_t part_ = kHeader;
   std::array<Bytes, 3> parts_;
+  BufferPool pool_;         // of payload buffers
   std::size_t filled_ = 0;  // of parts_[part_]
   FrameHeader header_;      // once part_ is past kHeader
   std::size_t burst_bytes_ = 0;
