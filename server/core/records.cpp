@@ -72,8 +72,12 @@ Bytes meta_key(char tag, ShardId shard) {
 Bytes meta_key(char tag) { return KeyBuilder().put(static_cast<std::uint8_t>(tag)).take(); }
 
 Bytes encode_contribution(const Contribution& contribution) {
+  const Bytes header = contribution.header.encode();
+  std::size_t bytes = sizeof(std::uint32_t) + header.size();
+  for (const SharedBytes& payload : contribution.payloads) bytes += sizeof(std::uint32_t) + view(payload).size();
   ByteWriter out;
-  out.put_bytes(contribution.header.encode());
+  out.reserve(bytes);
+  out.put_bytes(header);
   for (const SharedBytes& payload : contribution.payloads) out.put_bytes(view(payload));
   return out.take();
 }

@@ -15,6 +15,7 @@ namespace godwit {
 
 class ByteWriter {
  public:
+  void reserve(std::size_t bytes) { out_.reserve(bytes); }
   template <std::unsigned_integral T>
   void put(T value) {
     for (std::size_t i = 0; i < sizeof(T); ++i) out_.push_back(static_cast<std::byte>(value >> (8 * i)));
