@@ -45,7 +45,7 @@ Result<Admission::Admitted> Admission::admit(const Push& push) {
     if (Result<void> decoded = decode_block(codec, view(push.payloads[block]), values); !decoded) {
       return Error{decoded.error().code, "block " + std::to_string(block) + ": " + decoded.error().context};
     }
-    squares = kernels::sum_of_squares(values, squares);  // while the block is in the cache
+    squares += kernels::sum_of_squares(values);  // while the block is in the cache
   }
   // No square of a float overflows a double, nor does any sum of them: only NaN and infinity get this far.
   if (!std::isfinite(squares)) {

@@ -3,6 +3,7 @@
 // nothing. The build sets -ffp-contract=off: each multiply and each add rounds on its own.
 #include "shared/tensor/kernels.h"
 
+#include <array>
 #include <bit>
 #include <cstddef>
 
@@ -42,8 +43,18 @@ void scale(std::span<float> target, float scale) {
   for (float& value : target) value *= scale;
 }
 
-double sum_of_squares(std::span<const float> values, double sum) {
-  for (const float value : values) sum += static_cast<double>(value) * static_cast<double>(value);
+double sum_of_squares(std::span<const float> values) {
+  std::array<double, kSquareLanes> lanes{};
+  const auto add_square = [&lanes](std::size_t lane, float value) {
+    lanes[lane] += static_cast<double>(value) * static_cast<double>(value);
+  };
+  const std::size_t rest = values.size() % kSquareLanes;
+  for (std::size_t i = 0; i < values.size() - rest; i += kSquareLanes) {
+    for (std::size_t lane = 0; lane < kSquareLanes; ++lane) add_square(lane, values[i + lane]);
+  }
+  for (std::size_t lane = 0; lane < rest; ++lane) add_square(lane, values[values.size() - rest + lane]);
+  double sum = 0;
+  for (const double lane : lanes) sum += lane;
   return sum;
 }
 

@@ -3,6 +3,7 @@
 // (asserted) and do not overlap unless they are the same span.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -18,9 +19,11 @@ void add(std::span<float> target, std::span<const float> source);
 void subtract(std::span<float> out, std::span<const float> left, std::span<const float> right);
 // target[i] *= scale
 void scale(std::span<float> target, float scale);
-// Sum of squares in double, in index order (so: the same on every machine), continued from `sum`: block by
-// block gives the same as at once.
-double sum_of_squares(std::span<const float> values, double sum = 0);
+// Sum of squares in double, in a fixed order (so: the same on every machine): value i belongs to lane
+// i mod 8, each lane sums in index order, the lanes are added in order. One chain of additions would take
+// longer than everything else that is done with a push.
+inline constexpr std::size_t kSquareLanes = 8;
+double sum_of_squares(std::span<const float> values);
 bool all_finite(std::span<const float> values);
 
 // Outer SGD: g = sum*inverse_weight; next = base - rate*g.
