@@ -33,15 +33,31 @@ Result<Served> serve(const LinkPlan& plan, ClusterPlan cluster_plan) {
   return served;
 }
 
-struct Figure {
-  double LinkFigures::*field;
-  std::function<Result<double>(Duration)> measure;
-  std::vector<double> turns;
-};
+// Measures something for so long.
+using Meter = std::function<Result<double>(Duration)>;
+using Turns = std::vector<double>;
 
-double median(std::vector<double> values) {
+// The meters take turns, after one turn that only warms memory and stores up.
+Result<std::vector<Turns>> take_turns(const LinkPlan& plan, const std::vector<Meter>& meters) {
+  std::vector<Turns> results(meters.size());
+  for (std::uint32_t turn = 0; turn <= plan.turns; ++turn) {
+    for (std::size_t i = 0; i < meters.size(); ++i) {
+      const Result<double> measured = meters[i](plan.duration / plan.turns);
+      if (!measured) return measured.error();
+      if (turn > 0) results[i].push_back(*measured);
+    }
+  }
+  return results;
+}
+
+double median(Turns values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
+}
+
+double median_ratio(Turns values, const Turns& bases) {
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] /= bases[i];
+  return median(std::move(values));
 }
 
 }  // namespace
@@ -68,23 +84,23 @@ Result<LinkFigures> measure_link(const LinkPlan& plan) {
   const auto pushes_to = [&plan](const Served& served) {
     return [client = served.client.get(), window = plan.window](Duration d) { return client->measure(d, window); };
   };
-  std::vector<Figure> figures = {
-      {&LinkFigures::bare_tls, [&](Duration d) { return (*bare)->measure(d); }, {}},
-      {&LinkFigures::push, pushes_to(*away), {}},
-      {&LinkFigures::raw_rocksdb, [&](Duration d) { return (*raw)->measure(d, away->client->payloads()); }, {}},
-      {&LinkFigures::durable, pushes_to(*durable), {}},
-      {&LinkFigures::durable_fp32, pushes_to(*durable_fp32), {}},
-  };
-  for (std::uint32_t turn = 0; turn < plan.turns; ++turn) {
-    for (Figure& figure : figures) {
-      const Result<double> measured = figure.measure(plan.duration / plan.turns);
-      if (!measured) return measured.error();
-      figure.turns.push_back(*measured);
-    }
-  }
-  LinkFigures medians;
-  for (const Figure& figure : figures) medians.*figure.field = median(figure.turns);
-  return medians;
+  const auto write_raw = [&](Duration d) { return (*raw)->measure(d, away->client->payloads()); };
+  // First what needs no disk: stores go on flushing for a while after they were written to.
+  const auto wire = take_turns(plan, {[&](Duration d) { return (*bare)->measure(d); }, pushes_to(*away)});
+  if (!wire) return wire.error();
+  const auto disk = take_turns(plan, {write_raw, pushes_to(*durable), pushes_to(*durable_fp32)});
+  if (!disk) return disk.error();
+
+  LinkFigures figures;
+  figures.bare_tls = median((*wire)[0]);
+  figures.push = median((*wire)[1]);
+  figures.raw_rocksdb = median((*disk)[0]);
+  figures.durable = median((*disk)[1]);
+  figures.durable_fp32 = median((*disk)[2]);
+  figures.push_ratio = median_ratio((*wire)[1], (*wire)[0]);
+  figures.durable_ratio = median_ratio((*disk)[1], (*disk)[0]);
+  figures.durable_fp32_ratio = median_ratio((*disk)[2], (*disk)[0]);
+  return figures;
 }
 
 }  // namespace godwit::bench

@@ -13,9 +13,9 @@ namespace {
 using Row = std::pair<const char*, double>;
 
 std::vector<Row> ratios(const LinkFigures& figures) {
-  return {{"push_goodput_ratio", figures.push / figures.bare_tls},
-          {"durable_ratio", figures.durable / figures.raw_rocksdb},
-          {"durable_fp32_ratio", figures.durable_fp32 / figures.raw_rocksdb}};
+  return {{"push_goodput_ratio", figures.push_ratio},
+          {"durable_ratio", figures.durable_ratio},
+          {"durable_fp32_ratio", figures.durable_fp32_ratio}};
 }
 
 std::vector<Row> rates(const LinkFigures& figures) {
