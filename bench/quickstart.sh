@@ -74,7 +74,8 @@ godwit up
 # The admin port of each server, and numbers from what it says.
 declare -A admin_of=()
 for region in "${regions[@]}"; do
-  admin_of[$region]="$(awk -v want="$region" -F'"' '/^name/ {name = $2} /^admin/ && name == want {print $2}' "$folder/cluster.toml")"
+  admin_of[$region]="$(awk -v want="$region" -F'"' \
+    '/^name/ {name = $2} /^admin/ && name == want {print $2}' "$folder/cluster.toml")"
 done
 ask() { curl -sf --max-time 2 "http://${admin_of[$1]}/api/v1/status" 2>/dev/null || echo '{}'; }
 version_of() { ask "$1" | jq -r ".shards[$2].version // 0"; }
@@ -204,10 +205,13 @@ wait
 
 say "Servers stop; every acknowledged push is counted in their logs"
 godwit down >/dev/null
-godwit verify --offline --acknowledgements "${regions[@]/#/$folder/acknowledgements.}" -o json >"$folder/audit.json" || true
+godwit verify --offline --acknowledgements "${regions[@]/#/$folder/acknowledgements.}" -o json \
+  >"$folder/audit.json" || true
 
-recovery="$(printf '%s\n' "${recoveries[@]}" | sort -n | awk '{a[NR] = $1} END {print (a[int((NR + 1) / 2)] + a[int(NR / 2) + 1]) / 2}')"
-jq -n --slurpfile before "$folder/start.json" --slurpfile after "$folder/end.json" --slurpfile audit "$folder/audit.json" \
+recovery="$(printf '%s\n' "${recoveries[@]}" | sort -n |
+  awk '{a[NR] = $1} END {print (a[int((NR + 1) / 2)] + a[int(NR / 2) + 1]) / 2}')"
+jq -n --slurpfile before "$folder/start.json" --slurpfile after "$folder/end.json" \
+  --slurpfile audit "$folder/audit.json" \
   --argjson identical "$identical" --argjson recovery "$recovery" --argjson wan "$wan_bytes" \
   --argjson parameters "$parameters" '
   def number: if type == "string" then tonumber else . end;

@@ -3,7 +3,7 @@
 @0xd2a7e5164b8c3902;
 
 using Cxx = import "/capnp/c++.capnp";
-using Common = import "common.capnp";
+using Common = import "opening.capnp";
 $Cxx.namespace("godwit::schema");
 
 # ---- worker -> server ----

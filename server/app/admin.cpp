@@ -12,9 +12,12 @@ std::string_view ack_name(AckClass ack) { return name(static_cast<Acknowledgemen
 
 std::string_view optimizer_name(Outer outer) {
   switch (outer) {
-    case Outer::kNone: return "none";
-    case Outer::kSgd: return "sgd";
-    case Outer::kNesterov: return "nesterov";
+    case Outer::kNone:
+      return "none";
+    case Outer::kSgd:
+      return "sgd";
+    case Outer::kNesterov:
+      return "nesterov";
   }
   return "none";
 }
@@ -73,7 +76,8 @@ std::vector<http::ReadinessCheck> RegionServer::readiness(bool core_open) const 
   const bool waits_for_model = waits_for_ == "a worker to offer the model";
   const bool control = waits_for_.empty() || waits_for_model;
   checks.push_back({"control", control, control ? "" : "waits for " + waits_for_});
-  // A fresh run has no shards until its first worker brings the model; the server is ready for that worker.
+  // A fresh run has no shards until its first worker brings the model; the server is ready for that
+  // worker.
   const bool loaded = core_open || waits_for_model;
   checks.push_back({"shards-loaded", loaded, loaded ? "" : "waits for " + waits_for_});
   return checks;
@@ -103,7 +107,9 @@ http::StatusReport RegionServer::report(const RegionCore* core) const {
     report.workers.push_back({worker.name, worker.active ? "active" : "joining"});
   }
   for (const PeerReport& peer : links_->report()) {
-    report.links.push_back({config_.regions[peer.region.value()], peer.up, to_seconds(peer.round_trip_time),
+    report.links.push_back({config_.regions[peer.region.value()],
+                            peer.up,
+                            to_seconds(peer.round_trip_time),
                             {{"delta", peer.sent_bytes, peer.received_bytes}}});
   }
   return report;
@@ -123,17 +129,20 @@ void RegionServer::measure_now(const RegionCore* core) const {
   for (const http::ShardReport& shard : now.shards) {
     registry_.set_shard(shard.shard, shard.version, shard.parameters, shard.leads);
   }
-  const auto active = std::count_if(now.workers.begin(), now.workers.end(),
-                                    [](const http::WorkerReport& worker) { return worker.state == "active"; });
+  const auto active =
+      std::count_if(now.workers.begin(), now.workers.end(),
+                    [](const http::WorkerReport& worker) { return worker.state == "active"; });
   registry_.set_workers("active", static_cast<std::uint64_t>(active));
   registry_.set_workers("joining", now.workers.size() - static_cast<std::size_t>(active));
   for (const http::LinkReport& link : now.links) {
     registry_.set_link_up(link.region, link.up);
     for (const http::TrafficReport& traffic : link.traffic) {
-      registry_.set_link_bytes(link.region, traffic.traffic_class, traffic.sent_bytes, traffic.received_bytes);
+      registry_.set_link_bytes(link.region, traffic.traffic_class, traffic.sent_bytes,
+                               traffic.received_bytes);
     }
     if (link.up && link.rtt_seconds > 0) {
-      registry_.link_rtt(link.region, std::chrono::duration_cast<Duration>(std::chrono::duration<double>(link.rtt_seconds)));
+      registry_.link_rtt(link.region, std::chrono::duration_cast<Duration>(
+                                          std::chrono::duration<double>(link.rtt_seconds)));
     }
   }
 }
@@ -152,7 +161,8 @@ void RegionServer::block_hashes(ShardId shard, std::optional<Version> version,
     http::BlockHashesReport report{shard, version.value_or(replica.state().version()), Hash(), {}};
     Result<std::vector<Hash>> blocks = replica.block_hashes(report.version);
     if (!blocks) return done(blocks.error());
-    if (report.version == replica.state().version()) report.entry_hash = replica.state().head_hash();
+    if (report.version == replica.state().version())
+      report.entry_hash = replica.state().head_hash();
     report.blocks = std::move(*blocks);
     done(std::move(report));
   });
@@ -166,7 +176,8 @@ void RegionServer::model(Callback<Result<SharedBytes>> done) {
       if (core == nullptr) return done(Error{Errc::kUnavailable, "the shards are not loaded yet"});
       for (std::uint32_t id = 0; id < core->shard_count(); ++id) {
         if (core->shard(ShardId(id)).state().version() == Version()) {
-          return done(Error{Errc::kUnavailable, "shard " + std::to_string(id) + " has no version yet"});
+          return done(
+              Error{Errc::kUnavailable, "shard " + std::to_string(id) + " has no version yet"});
         }
       }
       done(share(encode_model(*core, manifest)));
@@ -180,8 +191,8 @@ void RegionServer::set_mode(http::ModeRequest request, Callback<Result<http::Mod
 
 asio::awaitable<void> RegionServer::change_mode_now(http::ModeRequest request,
                                                     Callback<Result<http::ModeReport>> done) {
-  const Result<ModeSetting> setting =
-      co_await app::change_mode(*control_, request.mode, request.sync_steps, config_.run.sync_steps);
+  const Result<ModeSetting> setting = co_await app::change_mode(
+      *control_, request.mode, request.sync_steps, config_.run.sync_steps);
   if (setting) {
     done(http::ModeReport{setting->mode, setting->mode_epoch, setting->sync_steps});
   } else {

@@ -27,7 +27,8 @@ Result<Incarnation> RegionServer::read_incarnation() {
     }
   }
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-  const auto value = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count());
+  const auto value = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count());
   Batch batch;
   batch.put(Family::kMeta, key, records::encode_u64(value));
   batch.sync = true;
@@ -72,7 +73,8 @@ asio::awaitable<std::optional<Manifest>> RegionServer::await_manifest() {
       }
       break;
     }
-    waits_for(known ? "a worker to offer the model" : "the control store: " + known.error().to_string());
+    waits_for(known ? "a worker to offer the model"
+                    : "the control store: " + known.error().to_string());
     const Result<void> waited = co_await manifest_known_.wait_until(net::now() + kRetry);
     if (!waited && waited.error().code == Errc::kClosed) co_return std::nullopt;
     if (!manifest_) known = co_await read_manifest(*control_);
@@ -106,12 +108,15 @@ asio::awaitable<void> RegionServer::boot() {
   const Result<void> taken = co_await take_epochs(place);
   if (!taken) co_return;
   waits_for("recovery from the store");
-  Result<std::unique_ptr<RegionCore>> core = RegionCore::open(settings_, *store_, *manifest, place, net::now());
+  Result<std::unique_ptr<RegionCore>> core =
+      RegionCore::open(settings_, *store_, *manifest, place, net::now());
   if (!core) co_return fail(core.error());
   for (std::uint32_t shard = 0; shard < (*core)->shard_count(); ++shard) {
     const ShardCore& opened = (*core)->shard(ShardId(shard));
-    log::info("shard", std::to_string(shard) + (place.won_epochs[shard] ? " leads in epoch " : " follows in epoch ") +
-                           to_string(opened.epoch()) + " from version " + to_string(opened.state().version()) + " (" +
+    log::info("shard", std::to_string(shard) +
+                           (place.won_epochs[shard] ? " leads in epoch " : " follows in epoch ") +
+                           to_string(opened.epoch()) + " from version " +
+                           to_string(opened.state().version()) + " (" +
                            std::to_string(opened.replayed()) + " replayed)");
   }
   shell_->open(std::move(*core));
@@ -136,7 +141,9 @@ asio::awaitable<void> RegionServer::follow_mode() {
         std::lock_guard lock(state_mutex_);
         shown_mode_ = *setting;
       }
-      shell_->post([setting = *setting](RegionCore& core, TimePoint now) { return core.set_mode(setting, now); });
+      shell_->post([setting = *setting](RegionCore& core, TimePoint now) {
+        return core.set_mode(setting, now);
+      });
     }
     if (!reply.error) {
       since = reply.revision;

@@ -19,11 +19,13 @@ constexpr std::size_t kWorkerQueueBytes = 512U << 20;
 
 }  // namespace
 
-Result<std::unique_ptr<RegionServer>> RegionServer::start(ClusterConfig config, const std::string& name,
+Result<std::unique_ptr<RegionServer>> RegionServer::start(ClusterConfig config,
+                                                          const std::string& name,
                                                           metrics::Registry& registry) {
   const ServerConfig* own = config.find_server(name);
   if (own == nullptr) {
-    return Error{Errc::kConfig, "no server is called '" + name + "' in cluster.toml: add a [[server]] or fix --name"};
+    return Error{Errc::kConfig, "no server is called '" + name +
+                                    "' in cluster.toml: add a [[server]] or fix --name"};
   }
   const ServerConfig copy = *own;
   std::unique_ptr<RegionServer> server(new RegionServer(std::move(config), copy, registry));
@@ -32,7 +34,8 @@ Result<std::unique_ptr<RegionServer>> RegionServer::start(ClusterConfig config, 
   return server;
 }
 
-RegionServer::RegionServer(ClusterConfig config, const ServerConfig& own, metrics::Registry& registry)
+RegionServer::RegionServer(ClusterConfig config, const ServerConfig& own,
+                           metrics::Registry& registry)
     : config_(std::move(config)),
       own_(own),
       settings_(run_settings(config_)),
@@ -50,7 +53,8 @@ Result<void> RegionServer::open_store() {
   options.on_log_sync = [this](Duration duration) { registry_.log_sync(duration); };
   std::error_code ignored;
   const std::filesystem::path directory = config_.data_directory(own_.name);
-  std::filesystem::create_directories(directory.parent_path(), ignored);  // open() names what is wrong
+  std::filesystem::create_directories(directory.parent_path(),
+                                      ignored);  // open() names what is wrong
   Result<std::unique_ptr<RocksDbStore>> store = RocksDbStore::open(directory, options);
   if (!store) return store.error();
   store_ = std::move(*store);
@@ -61,7 +65,8 @@ Result<void> RegionServer::open_store() {
     control_ = remote_control_.get();
     return {};
   }
-  Result<std::unique_ptr<EmbeddedControlStore>> control = EmbeddedControlStore::open(*store_, net::now);
+  Result<std::unique_ptr<EmbeddedControlStore>> control =
+      EmbeddedControlStore::open(*store_, net::now);
   if (!control) return control.error();
   embedded_control_ = std::move(*control);
   control_ = embedded_control_.get();
@@ -79,51 +84,82 @@ Result<void> RegionServer::open_network() {
 
   group_ = std::make_unique<net::TaskGroup>(strand_);
   Outlets outlets;
-  outlets.to_region = [this](RegionId region, const Message& message) { send_to_region(region, message); };
-  outlets.to_worker = [this](WorkerId worker, const Message& message) { workers_->send(worker, message); };
+  outlets.to_region = [this](RegionId region, const Message& message) {
+    send_to_region(region, message);
+  };
+  outlets.to_worker = [this](WorkerId worker, const Message& message) {
+    workers_->send(worker, message);
+  };
   outlets.notice = [this](const Notice& notice) { on_notice(notice); };
   outlets.failed = [this](const Error& why) { fail(why); };
   shell_ = std::make_unique<RegionShell>(io_.get_executor(), *store_, self(), std::move(outlets));
 
-  PeerHandlers peers;
-  peers.connected = [this](RegionId region) {
-    shell_->post([region](RegionCore& core, TimePoint now) { return core.on_region_connected(region, now); });
-  };
-  peers.disconnected = [this](RegionId region) {
-    if (remote_control_ && region == config_.control_server().region_id) remote_control_->on_disconnected();
-    shell_->post([region](RegionCore& core, TimePoint now) { return core.on_region_disconnected(region, now); });
-  };
-  peers.message = [this](RegionId from, net::Incoming message) { on_peer_message(from, std::move(message)); };
-  links_ = std::make_unique<PeerLinks>(*group_, io_.get_executor(), *client, config_, self(), std::move(peers));
+  links_ = std::make_unique<PeerLinks>(*group_, io_.get_executor(), *client, config_, self(),
+                                       peer_handlers());
 
   WorkerHandlers workers;
-  workers.message = [this](WorkerId from, Message message) { shell_->post_message(from, std::move(message)); };
-  workers.left = [this](WorkerId worker) {
-    shell_->post([worker](RegionCore& core, TimePoint now) { return core.on_worker_left(worker, now); });
+  workers.message = [this](WorkerId from, Message message) {
+    shell_->post_message(from, std::move(message));
   };
-  workers.agree_on_manifest = [this](Manifest offered) { return agree_on_manifest(std::move(offered)); };
+  workers.left = [this](WorkerId worker) {
+    shell_->post(
+        [worker](RegionCore& core, TimePoint now) { return core.on_worker_left(worker, now); });
+  };
+  workers.agree_on_manifest = [this](Manifest offered) {
+    return agree_on_manifest(std::move(offered));
+  };
   workers_ = std::make_unique<WorkerSessions>(std::move(workers));
 
   net::ListenOptions listen;
   listen.host = own_.data.host;
   listen.port = own_.data.port;
+  auto listener =
+      net::Listener::start(*group_, io_.get_executor(), *server, listen, listen_handlers());
+  if (!listener) return listener.error();
+  listener_ = std::move(*listener);
+  return {};
+}
+
+PeerHandlers RegionServer::peer_handlers() {
+  PeerHandlers peers;
+  peers.connected = [this](RegionId region) {
+    shell_->post([region](RegionCore& core, TimePoint now) {
+      return core.on_region_connected(region, now);
+    });
+  };
+  peers.disconnected = [this](RegionId region) {
+    if (remote_control_ && region == config_.control_server().region_id)
+      remote_control_->on_disconnected();
+    shell_->post([region](RegionCore& core, TimePoint now) {
+      return core.on_region_disconnected(region, now);
+    });
+  };
+  peers.message = [this](RegionId from, net::Incoming message) {
+    on_peer_message(from, std::move(message));
+  };
+  return peers;
+}
+
+net::ListenHandlers RegionServer::listen_handlers() {
   net::ListenHandlers handlers;
-  handlers.admit = [this](const net::Identity& peer) { return may_converse(peer, {config_, self()}); };
+  handlers.admit = [this](const net::Identity& peer) {
+    return may_converse(peer, {config_, self()});
+  };
   handlers.options = [this](const net::Identity& peer) {
     const std::optional<RegionId> region = other_region(peer);
-    net::ConnectionOptions options = region ? links_->connection_options(*region) : net::ConnectionOptions();
+    net::ConnectionOptions options =
+        region ? links_->connection_options(*region) : net::ConnectionOptions();
     if (!region) options.send_queue_bytes = kWorkerQueueBytes;
     return options;
   };
-  handlers.session = [this](std::shared_ptr<net::Connection> connection) { return serve(std::move(connection)); };
+  handlers.session = [this](std::shared_ptr<net::Connection> connection) {
+    return serve(std::move(connection));
+  };
   handlers.on_refused = [this](const std::string& address, const Error& why) {
     registry_.auth_failure(name(why.code));
     log::warning("listener", "refused " + address + ": " + why.to_string());
   };
-  auto listener = net::Listener::start(*group_, io_.get_executor(), *server, listen, std::move(handlers));
-  if (!listener) return listener.error();
-  listener_ = std::move(*listener);
-  return {};
+  return handlers;
 }
 
 Result<void> RegionServer::run() {
@@ -161,7 +197,8 @@ void RegionServer::fail(const Error& why) {
   stop();
 }
 
-// ---- conversations ---------------------------------------------------------------------------------------
+// ---- conversations
+// ---------------------------------------------------------------------------------------
 
 wire::Welcome RegionServer::welcome() const {
   wire::Welcome welcome;
@@ -170,7 +207,8 @@ wire::Welcome RegionServer::welcome() const {
   welcome.region_count = settings_.regions;
   welcome.shard_count = config_.run.shards;
   welcome.lan_codec = config_.run.lan_codec;
-  welcome.window_ms = static_cast<std::uint32_t>(std::chrono::duration_cast<milliseconds>(settings_.window_max).count());
+  welcome.window_ms = static_cast<std::uint32_t>(
+      std::chrono::duration_cast<milliseconds>(settings_.window_max).count());
   welcome.max_local_steps = config_.run.max_local_steps;
   welcome.acknowledgement = name(config_.run.ack);
   welcome.sync_steps = config_.run.sync_steps;
@@ -189,10 +227,12 @@ asio::awaitable<void> RegionServer::serve(std::shared_ptr<net::Connection> conne
   Result<net::Frame> first = co_await connection->read(net::now() + kHelloDeadline);
   const Result<wire::Hello> hello =
       !first ? Result<wire::Hello>(first.error())
-             : first->kind == MessageKind::kHello ? wire::decode_hello(first->control)
-                                                  : Error{Errc::kMalformed, "a conversation starts with HELLO"};
+      : first->kind == MessageKind::kHello
+          ? wire::decode_hello(first->control)
+          : Error{Errc::kMalformed, "a conversation starts with HELLO"};
   if (!hello) {
-    log::warning("listener", "refused " + connection->remote_address() + ": " + hello.error().to_string());
+    log::warning("listener",
+                 "refused " + connection->remote_address() + ": " + hello.error().to_string());
     co_return connection->close(hello.error());
   }
   net::Frame reply;
@@ -209,7 +249,8 @@ asio::awaitable<void> RegionServer::serve(std::shared_ptr<net::Connection> conne
 asio::awaitable<Result<Manifest>> RegionServer::agree_on_manifest(Manifest offered) {
   // The manifest belongs to strand_; this runs on a session's strand.
   auto work = agree_on_strand(std::move(offered));
-  std::optional<Result<Manifest>> agreed = co_await asio::co_spawn(strand_, std::move(work), asio::use_awaitable);
+  std::optional<Result<Manifest>> agreed =
+      co_await asio::co_spawn(strand_, std::move(work), asio::use_awaitable);
   co_return std::move(*agreed);
 }
 
@@ -221,7 +262,8 @@ asio::awaitable<std::optional<Result<Manifest>>> RegionServer::agree_on_strand(M
     if (Result<void> valid = offered.validate(); !valid) co_return Result<Manifest>(valid.error());
     Result<Manifest> agreed = co_await offer_manifest(*control_, std::move(offered));
     if (!agreed) co_return agreed;
-    if (const Result<void> learned = learn_manifest(*agreed); !learned) co_return Result<Manifest>(learned.error());
+    if (const Result<void> learned = learn_manifest(*agreed); !learned)
+      co_return Result<Manifest>(learned.error());
   }
   co_return Result<Manifest>(*manifest_);
 }
@@ -234,7 +276,8 @@ void RegionServer::on_peer_message(RegionId from, net::Incoming incoming) {
       links_->send(from, wire::ControlAnswer{id, std::move(reply)});
     });
   } else if (auto* answer = std::get_if<wire::ControlAnswer>(&incoming)) {
-    if (remote_control_ && from == config_.control_server().region_id) remote_control_->on_answer(std::move(*answer));
+    if (remote_control_ && from == config_.control_server().region_id)
+      remote_control_->on_answer(std::move(*answer));
   } else {
     shell_->post_message(from, std::get<Message>(std::move(incoming)));
   }
@@ -246,7 +289,9 @@ void RegionServer::send_to_region(RegionId region, const Message& message) {
     const ShardId shard = entry->shard;
     const Version version = entry->entry.header.version;
     on_written = [this, region, shard, version] {
-      shell_->post([=](RegionCore& core, TimePoint now) { return core.on_drained(region, shard, version, now); });
+      shell_->post([=](RegionCore& core, TimePoint now) {
+        return core.on_drained(region, shard, version, now);
+      });
     };
   } else if (const auto* install = std::get_if<Install>(&message)) {
     // A reload drains like an entry: the next one waits for it.
@@ -254,7 +299,9 @@ void RegionServer::send_to_region(RegionId region, const Message& message) {
     const Result<EntryHeader> header = EntryHeader::decode(view(install->snapshot.entry));
     const Version version = header ? header->version : Version();
     on_written = [this, region, shard, version] {
-      shell_->post([=](RegionCore& core, TimePoint now) { return core.on_drained(region, shard, version, now); });
+      shell_->post([=](RegionCore& core, TimePoint now) {
+        return core.on_drained(region, shard, version, now);
+      });
     };
   }
   links_->send(region, message, std::move(on_written));
@@ -265,18 +312,28 @@ void RegionServer::on_notice(const Notice& notice) {
   switch (notice.kind) {
     case Notice::Kind::kCommitted:
       registry_.round(metrics::RoundResult::kCommitted);
-      return log::debug("shard", shard + " version " + std::to_string(static_cast<std::uint64_t>(notice.value)) + ": " + notice.text);
+      return log::debug("shard", shard + " version " +
+                                     std::to_string(static_cast<std::uint64_t>(notice.value)) +
+                                     ": " + notice.text);
     case Notice::Kind::kApplied:
     case Notice::Kind::kDuplicate:
       return;
-    case Notice::Kind::kClipped: return registry_.update_clipped(own_.region);
-    case Notice::Kind::kOverloaded: return log::debug("shard", shard + ": overloaded: " + notice.text);
-    case Notice::Kind::kLate: return log::info("shard", shard + ": late contribution of " + notice.text);
-    case Notice::Kind::kRefused: return log::warning("shard", shard + ": refused: " + notice.text);
-    case Notice::Kind::kStaleEpoch: return log::warning("shard", shard + ": " + notice.text);
-    case Notice::Kind::kForked: return log::warning("shard", shard + ": " + notice.text);
-    case Notice::Kind::kModeChanged: return log::info("shard", shard + ": mode " + notice.text);
-    case Notice::Kind::kSnapshotDone: return log::debug("shard", shard + ": snapshot complete");
+    case Notice::Kind::kClipped:
+      return registry_.update_clipped(own_.region);
+    case Notice::Kind::kOverloaded:
+      return log::debug("shard", shard + ": overloaded: " + notice.text);
+    case Notice::Kind::kLate:
+      return log::info("shard", shard + ": late contribution of " + notice.text);
+    case Notice::Kind::kRefused:
+      return log::warning("shard", shard + ": refused: " + notice.text);
+    case Notice::Kind::kStaleEpoch:
+      return log::warning("shard", shard + ": " + notice.text);
+    case Notice::Kind::kForked:
+      return log::warning("shard", shard + ": " + notice.text);
+    case Notice::Kind::kModeChanged:
+      return log::info("shard", shard + ": mode " + notice.text);
+    case Notice::Kind::kSnapshotDone:
+      return log::debug("shard", shard + ": snapshot complete");
   }
 }
 

@@ -50,6 +50,8 @@ class RegionServer final : public http::AdminService {
   RegionServer(ClusterConfig config, const ServerConfig& own, metrics::Registry& registry);
   Result<void> open_store();
   Result<void> open_network();
+  PeerHandlers peer_handlers();
+  net::ListenHandlers listen_handlers();
 
   // boot.cpp: from a store to an open core.
   asio::awaitable<void> boot();

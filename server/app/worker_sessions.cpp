@@ -18,7 +18,8 @@ asio::awaitable<void> WorkerSessions::serve(std::shared_ptr<net::Connection> con
     session = {name, stream, false};
   }
   if (old) {
-    old->connection().close(Error{Errc::kConflict, "another connection of worker '" + name + "' replaced this one"});
+    old->connection().close(
+        Error{Errc::kConflict, "another connection of worker '" + name + "' replaced this one"});
     handlers_.left(id);
   }
   log::info("worker", name + " connected from " + stream->connection().remote_address());
@@ -32,11 +33,13 @@ asio::awaitable<void> WorkerSessions::serve(std::shared_ptr<net::Connection> con
   handlers_.left(id);
 }
 
-asio::awaitable<void> WorkerSessions::converse(WorkerId id, std::shared_ptr<net::MessageStream> stream) {
+asio::awaitable<void> WorkerSessions::converse(WorkerId id,
+                                               std::shared_ptr<net::MessageStream> stream) {
   for (;;) {
     Result<net::Incoming> incoming = co_await stream->receive();
     if (!incoming) {
-      log::info("worker", stream->connection().peer().name + " left: " + incoming.error().to_string());
+      log::info("worker",
+                stream->connection().peer().name + " left: " + incoming.error().to_string());
       co_return;
     }
     if (const Result<void> allowed = may_send(id, *incoming); !allowed) {
@@ -69,7 +72,8 @@ asio::awaitable<void> WorkerSessions::answer_manifest(ManifestOffer offer,
     reply.error = agreed.error().code;
     reply.detail = agreed.error().context;
   }
-  if (const Result<void> sent = stream->send(reply); !sent) stream->connection().close(sent.error());
+  if (const Result<void> sent = stream->send(reply); !sent)
+    stream->connection().close(sent.error());
 }
 
 void WorkerSessions::send(WorkerId worker, const Message& message) {
@@ -81,13 +85,15 @@ void WorkerSessions::send(WorkerId worker, const Message& message) {
     stream = session->second.stream;
   }
   // A worker that does not read what it asked for is cut off; it starts over when it returns.
-  if (const Result<void> sent = stream->send(message); !sent) stream->connection().close(sent.error());
+  if (const Result<void> sent = stream->send(message); !sent)
+    stream->connection().close(sent.error());
 }
 
 void WorkerSessions::send_all(const Message& message) {
   std::lock_guard lock(mutex_);
   for (auto& [id, session] : sessions_) {
-    if (const Result<void> sent = session.stream->send(message); !sent) session.stream->connection().close(sent.error());
+    if (const Result<void> sent = session.stream->send(message); !sent)
+      session.stream->connection().close(sent.error());
   }
 }
 

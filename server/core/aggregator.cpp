@@ -6,8 +6,8 @@
 
 namespace godwit {
 
-Aggregator::Aggregator(const RunSettings& settings, const ShardState& state, Place place, Stored stored,
-                       TimePoint now)
+Aggregator::Aggregator(const RunSettings& settings, const ShardState& state, Place place,
+                       Stored stored, TimePoint now)
     : settings_(settings),
       state_(state),
       place_(place),
@@ -21,7 +21,8 @@ Aggregator::Aggregator(const RunSettings& settings, const ShardState& state, Pla
   for (auto& [sequence, contribution] : stored.items) {
     Item& item = items_[sequence];
     item.encoded_header = share(contribution.header.encode());
-    const bool acknowledged = settings.ack == AckClass::kRegion || settings.ack == AckClass::kMemory;
+    const bool acknowledged =
+        settings.ack == AckClass::kRegion || settings.ack == AckClass::kMemory;
     for (const Member& member : contribution.header.members) {
       if (!acknowledged) item.unacknowledged.push_back(member.id);
     }
@@ -29,7 +30,8 @@ Aggregator::Aggregator(const RunSettings& settings, const ShardState& state, Pla
   }
 }
 
-Result<Aggregator::Stored> Aggregator::load(const StoreReader& store, ShardId shard, const ShardLayout& layout) {
+Result<Aggregator::Stored> Aggregator::load(const StoreReader& store, ShardId shard,
+                                            const ShardLayout& layout) {
   Stored stored;
   Result<std::optional<Bytes>> table = store.get(Family::kMeta, records::meta_key('w', shard));
   if (!table) return table.error();
@@ -40,15 +42,17 @@ Result<Aggregator::Stored> Aggregator::load(const StoreReader& store, ShardId sh
   }
   Result<void> decoded;
   Result<void> scanned =
-      store.scan(Family::kOutbox, records::outbox_key(shard, SequenceNo(0)), records::journal_key(shard),
-                 [&](ByteView, ByteView value) {
+      store.scan(Family::kOutbox, records::outbox_key(shard, SequenceNo(0)),
+                 records::journal_key(shard), [&](ByteView, ByteView value) {
                    Result<Contribution> item = records::decode_contribution(value);
                    if (!item) decoded = item.error();
                    if (item) stored.items.emplace(item->header.sequence, std::move(*item));
                    return decoded.has_value();
                  });
   if (!scanned) return scanned.error();
-  if (!decoded) return Error{decoded.error().code, "outbox of shard " + to_string(shard) + ": " + decoded.error().context};
+  if (!decoded)
+    return Error{decoded.error().code,
+                 "outbox of shard " + to_string(shard) + ": " + decoded.error().context};
   Result<std::optional<Bytes>> journal = store.get(Family::kOutbox, records::journal_key(shard));
   if (!journal) return journal.error();
   if (*journal) {
@@ -70,11 +74,12 @@ void Aggregator::on_leave(WorkerId worker, TimePoint now, Effects& effects) {
   advance(now, effects);
 }
 
-void Aggregator::reply(const PushId& id, PushOutcome outcome, Effects& effects, const Error& error) {
+void Aggregator::reply(const PushId& id, PushOutcome outcome, Effects& effects,
+                       const Error& error) {
   PushReply reply{state_.shard(), id, outcome, error.code, error.context, 0};
   if (outcome == PushOutcome::kOverloaded) {
-    reply.retry_after_ms =
-        static_cast<std::uint32_t>(std::chrono::duration_cast<milliseconds>(settings_.retry_after).count());
+    reply.retry_after_ms = static_cast<std::uint32_t>(
+        std::chrono::duration_cast<milliseconds>(settings_.retry_after).count());
   }
   effects.send(id.worker, std::move(reply));
 }
@@ -102,15 +107,20 @@ bool Aggregator::repeated(const Push& push, Effects& effects) {
                               ? known->second.last
                               : SequenceNo();
   if (known != accepted_.end() && id.incarnation < known->second.incarnation) {
-    reply(id, PushOutcome::kRefused, effects, {Errc::kConflict, "a newer process of this worker has pushed"});
+    reply(id, PushOutcome::kRefused, effects,
+          {Errc::kConflict, "a newer process of this worker has pushed"});
     return true;
   }
   if (id.sequence <= last) {
-    const auto waits = [&id](const auto& list) { return std::find(list.begin(), list.end(), id) != list.end(); };
-    const bool open = std::any_of(open_.begin(), open_.end(),
-                                  [&](const auto& item) { return waits(item.second.unacknowledged); });
-    const bool closed = std::any_of(items_.begin(), items_.end(),
-                                    [&](const auto& item) { return waits(item.second.unacknowledged); });
+    const auto waits = [&id](const auto& list) {
+      return std::find(list.begin(), list.end(), id) != list.end();
+    };
+    const bool open = std::any_of(open_.begin(), open_.end(), [&](const auto& item) {
+      return waits(item.second.unacknowledged);
+    });
+    const bool closed = std::any_of(items_.begin(), items_.end(), [&](const auto& item) {
+      return waits(item.second.unacknowledged);
+    });
     effects.notice(Notice::Kind::kDuplicate, state_.shard(), "push");
     if (!open && !closed) reply(id, PushOutcome::kAcknowledged, effects);
     return true;  // otherwise it is acknowledged when its time comes
@@ -129,18 +139,22 @@ std::optional<Error> Aggregator::full(const Push& push) const {
     return Error{Errc::kOverloaded, "another worker's initial model is on its way"};
   }
   if (items_.size() >= settings_.outbox_items_max) {
-    return Error{Errc::kOverloaded, "the outbox is full: a region is away, so the watermark stands still"};
+    return Error{Errc::kOverloaded,
+                 "the outbox is full: a region is away, so the watermark stands still"};
   }
   if (!open_.contains(push.header.round) && open_.size() >= settings_.open_aggregates_max) {
-    return Error{Errc::kOverloaded, "too many rounds are open: the link to the leader is slow or down"};
+    return Error{Errc::kOverloaded,
+                 "too many rounds are open: the link to the leader is slow or down"};
   }
   return std::nullopt;
 }
 
-void Aggregator::accept(const Push& push, const Admission::Admitted& admitted, TimePoint now, Effects& effects) {
+void Aggregator::accept(const Push& push, const Admission::Admitted& admitted, TimePoint now,
+                        Effects& effects) {
   const PushHeader& header = push.header;
   if (header.kind == PushKind::kInitial && state_.version() != Version()) {
-    return reply(header.id, PushOutcome::kRefused, effects, {Errc::kConflict, "the run has its initial model"});
+    return reply(header.id, PushOutcome::kRefused, effects,
+                 {Errc::kConflict, "the run has its initial model"});
   }
   if (admitted.clip < 1) effects.notice(Notice::Kind::kClipped, state_.shard(), "", admitted.clip);
   OpenAggregate& aggregate = open_[header.round];
@@ -151,7 +165,8 @@ void Aggregator::accept(const Push& push, const Admission::Admitted& admitted, T
     worker->second.done = std::max(worker->second.done, header.round);
     worker->second.step_seconds = header.step_seconds;
   }
-  if (settings_.ack == AckClass::kMemory) return reply(header.id, PushOutcome::kAcknowledged, effects);
+  if (settings_.ack == AckClass::kMemory)
+    return reply(header.id, PushOutcome::kAcknowledged, effects);
   if (aggregate.unacknowledged.empty()) aggregate.oldest_unacknowledged = now;
   aggregate.unacknowledged.push_back(header.id);
 }
@@ -181,14 +196,16 @@ void Aggregator::on_leader(Epoch epoch, TimePoint now, Effects& effects) {
 }
 
 void Aggregator::on_offer_reply(const OfferReply& reply, Effects& effects) {
-  if (reply.outcome != OfferOutcome::kExpect) return;  // duplicates are named in an entry that we will replay
+  if (reply.outcome != OfferOutcome::kExpect)
+    return;  // duplicates are named in an entry that we will replay
   const auto expected = items_.find(reply.expected);
   if (expected == items_.end() || !leader_) return;
-  effects.send(place_.leader,
-               Offer{*leader_, expected->second.encoded_header, expected->second.contribution.payloads});
+  effects.send(place_.leader, Offer{*leader_, expected->second.encoded_header,
+                                    expected->second.contribution.payloads});
 }
 
-void Aggregator::on_entry(const EntryHeader& header, Version watermark, TimePoint now, Effects& effects) {
+void Aggregator::on_entry(const EntryHeader& header, Version watermark, TimePoint now,
+                          Effects& effects) {
   bool ours = false;
   for (const Named& named : header.contributions) {
     if (named.region != place_.self || named.incarnation != place_.incarnation) continue;
@@ -205,7 +222,8 @@ void Aggregator::on_entry(const EntryHeader& header, Version watermark, TimePoin
 
 void Aggregator::on_reload(TimePoint now, Version watermark, Effects& effects) {
   const auto producer = state_.producers().find({place_.self, place_.incarnation});
-  const records::Producer last = producer == state_.producers().end() ? records::Producer{} : producer->second;
+  const records::Producer last =
+      producer == state_.producers().end() ? records::Producer{} : producer->second;
   for (auto& [sequence, item] : items_) {
     item.named = sequence <= last.last ? std::optional<Version>(last.version) : std::nullopt;
   }
@@ -229,7 +247,8 @@ void Aggregator::on_watermark(Version watermark, Effects& effects) {
 }
 
 void Aggregator::settle_item(Item& item, Version watermark, Effects& effects) {
-  const bool reached = settings_.ack == AckClass::kReplicated ? item.named && *item.named <= watermark
+  const bool reached = settings_.ack == AckClass::kReplicated
+                           ? item.named && *item.named <= watermark
                        : settings_.ack == AckClass::kCommitted ? item.named.has_value()
                                                                : true;
   if (reached) acknowledge(item.unacknowledged, effects);
@@ -266,13 +285,15 @@ Duration Aggregator::patience() const {
 }
 
 void Aggregator::advance(TimePoint now, Effects& effects) {
-  if (first_unnamed() == nullptr && !open_.empty() && closable(open_.begin()->second, now, effects)) {
+  if (first_unnamed() == nullptr && !open_.empty() &&
+      closable(open_.begin()->second, now, effects)) {
     close(open_.begin()->first, effects);
   }
   std::optional<TimePoint> oldest;
   for (const auto& [round, aggregate] : open_) {
     if (aggregate.unacknowledged.empty()) continue;
-    oldest = oldest ? std::min(*oldest, aggregate.oldest_unacknowledged) : aggregate.oldest_unacknowledged;
+    oldest = oldest ? std::min(*oldest, aggregate.oldest_unacknowledged)
+                    : aggregate.oldest_unacknowledged;
   }
   if (oldest && settings_.ack == AckClass::kRegion) {
     if (now >= *oldest + settings_.ack_max_delay) {
@@ -298,7 +319,8 @@ void Aggregator::mark_durable(const OpenAggregate& aggregate) {
   for (const Member& member : aggregate.members) {
     records::AcceptedPush& last = durable_.workers[member.id.worker];
     const records::AcceptedPush candidate{member.id.incarnation, member.id.sequence};
-    if (std::pair(candidate.incarnation, candidate.last) > std::pair(last.incarnation, last.last)) last = candidate;
+    if (std::pair(candidate.incarnation, candidate.last) > std::pair(last.incarnation, last.last))
+      last = candidate;
   }
 }
 
@@ -322,7 +344,8 @@ void Aggregator::close(Round round, Effects& effects) {
   durable_.next_sequence = sequence.next();
   mark_durable(aggregate);
   if (journaled_) write_journal(batch);
-  batch.put(Family::kMeta, records::meta_key('w', state_.shard()), records::encode_workers(durable_));
+  batch.put(Family::kMeta, records::meta_key('w', state_.shard()),
+            records::encode_workers(durable_));
   batch.sync = settings_.ack != AckClass::kMemory;
   effects.write(std::move(batch));
   item.unacknowledged = std::move(aggregate.unacknowledged);
@@ -341,7 +364,8 @@ void Aggregator::write_journal(Batch& batch) {
 void Aggregator::journal(Effects& effects) {
   Batch batch;
   write_journal(batch);
-  batch.put(Family::kMeta, records::meta_key('w', state_.shard()), records::encode_workers(durable_));
+  batch.put(Family::kMeta, records::meta_key('w', state_.shard()),
+            records::encode_workers(durable_));
   batch.sync = true;
   effects.write(std::move(batch));
   for (auto& [round, aggregate] : open_) acknowledge(aggregate.unacknowledged, effects);
@@ -358,9 +382,12 @@ void Aggregator::offer_next(Effects& effects) {
   effects.send(place_.leader, Offer{*leader_, item->encoded_header, item->contribution.payloads});
 }
 
-// Nothing comes from this region for the announced round: everybody skipped, or half a window has passed.
+// Nothing comes from this region for the announced round: everybody skipped, or half a window has
+// passed.
 void Aggregator::offer_nothing(TimePoint now, Effects& effects) {
-  if (!leader_ || said_nothing_ || announced_ == Round() || announced_ <= state_.head().round || open_.contains(announced_)) return;
+  if (!leader_ || said_nothing_ || announced_ == Round() || announced_ <= state_.head().round ||
+      open_.contains(announced_))
+    return;
   for (const auto& [sequence, item] : items_) {
     if (!item.named && item.contribution.header.round >= announced_) return;
   }

@@ -8,8 +8,8 @@
 namespace godwit {
 
 void Follower::subscribe(Effects& effects) const {
-  effects.send(place_.leader,
-               Subscribe{state_.shard(), place_.self, place_.epoch, state_.version(), state_.head_hash()});
+  effects.send(place_.leader, Subscribe{state_.shard(), place_.self, place_.epoch, state_.version(),
+                                        state_.head_hash()});
 }
 
 bool Follower::stale(Epoch epoch, Effects& effects) const {
@@ -23,14 +23,15 @@ void Follower::learn_epoch(Epoch epoch, Effects& effects) {
   if (epoch <= place_.epoch) return;
   place_.epoch = epoch;
   Batch batch;
-  batch.put(Family::kMeta, records::meta_key('e', state_.shard()), records::encode_u64(epoch.value()));
+  batch.put(Family::kMeta, records::meta_key('e', state_.shard()),
+            records::encode_u64(epoch.value()));
   batch.sync = true;  // an older leader must stay refused after a restart
   effects.write(std::move(batch));
 }
 
 void Follower::report(Effects& effects) const {
-  effects.send(place_.leader,
-               Replicated{state_.shard(), place_.self, place_.epoch, state_.version(), state_.head_hash()});
+  effects.send(place_.leader, Replicated{state_.shard(), place_.self, place_.epoch,
+                                         state_.version(), state_.head_hash()});
 }
 
 void Follower::raise_watermark(Version watermark) {
@@ -48,10 +49,13 @@ void Follower::on_replicate(const Replicate& replicate, Effects& effects) {
   const Entry& entry = replicate.entry;
   if (stale(replicate.epoch, effects) || entry.header.epoch > replicate.epoch) return;
   learn_epoch(replicate.epoch, effects);
-  if (entry.header.version <= state_.version()) return raise_watermark(replicate.watermark);  // a repetition
-  if (entry.header.version != state_.version().next() || entry.header.previous != state_.head_hash()) {
+  if (entry.header.version <= state_.version())
+    return raise_watermark(replicate.watermark);  // a repetition
+  if (entry.header.version != state_.version().next() ||
+      entry.header.previous != state_.head_hash()) {
     effects.notice(Notice::Kind::kForked, state_.shard(),
-                   "version " + to_string(entry.header.version) + " does not extend " + to_string(state_.version()));
+                   "version " + to_string(entry.header.version) + " does not extend " +
+                       to_string(state_.version()));
     return subscribe(effects);
   }
   if (const Result<void> applied = apply(entry); !applied) {
@@ -61,30 +65,35 @@ void Follower::on_replicate(const Replicate& replicate, Effects& effects) {
   Batch payloads, commit;
   records::write_entry(entry, payloads, commit);
   records::write_named_pushes(entry.header, commit);
-  commit.put(Family::kMeta, records::meta_key('p', state_.shard()), records::encode_producers(state_.producers()));
+  commit.put(Family::kMeta, records::meta_key('p', state_.shard()),
+             records::encode_producers(state_.producers()));
   commit.sync = settings_.ack != AckClass::kMemory;
   effects.write(std::move(payloads));
   effects.write(std::move(commit));
   log_.append(entry);
   raise_watermark(replicate.watermark);
-  effects.notice(Notice::Kind::kApplied, state_.shard(), "", static_cast<double>(entry.header.version.value()));
+  effects.notice(Notice::Kind::kApplied, state_.shard(), "",
+                 static_cast<double>(entry.header.version.value()));
   report(effects);
 }
 
 Result<void> Follower::apply(const Entry& entry) {
   const EntryHeader& header = entry.header;
-  const std::string where = "version " + to_string(header.version) + " of shard " + to_string(header.shard);
+  const std::string where =
+      "version " + to_string(header.version) + " of shard " + to_string(header.shard);
   if (!header.blocks.empty() && (header.blocks.size() != state_.block_count() ||
                                  entry.payloads.size() != state_.block_count())) {
     return Error{Errc::kMalformed, where + ": wrong number of blocks"};
   }
   for (std::uint32_t block = 0; block < header.blocks.size(); ++block) {
     if (checksum(view(entry.payloads[block])) != header.blocks[block].checksum) {
-      return Error{Errc::kCorrupt, where + " block " + std::to_string(block) + ": damaged on the way"};
+      return Error{Errc::kCorrupt,
+                   where + " block " + std::to_string(block) + ": damaged on the way"};
     }
   }
   for (std::uint32_t block = 0; block < header.blocks.size(); ++block) {
-    Result<void> applied = state_.apply_block(block, header.blocks[block].codec, view(entry.payloads[block]));
+    Result<void> applied =
+        state_.apply_block(block, header.blocks[block].codec, view(entry.payloads[block]));
     if (!applied) return applied;
   }
   return state_.advance(entry);
@@ -98,8 +107,9 @@ bool Follower::on_install(const Install& install, Effects& effects) {
   if (stale(install.epoch, effects)) return false;
   learn_epoch(install.epoch, effects);
   const Snapshot& snapshot = install.snapshot;
-  Result<EntryHeader> header = view(snapshot.entry).empty() ? Result<EntryHeader>(EntryHeader{})
-                                                            : EntryHeader::decode(view(snapshot.entry));
+  Result<EntryHeader> header = view(snapshot.entry).empty()
+                                   ? Result<EntryHeader>(EntryHeader{})
+                                   : EntryHeader::decode(view(snapshot.entry));
   Result<records::Producers> producers = records::decode_producers(
       snapshot.producers.empty() ? ByteView() : ByteView(snapshot.producers.front()));
   if (!header || !producers || snapshot.blocks.size() != state_.block_count()) return false;
@@ -107,9 +117,11 @@ bool Follower::on_install(const Install& install, Effects& effects) {
 
   Batch batch;
   const ShardId shard = state_.shard(), end = state_.shard().next();
-  batch.erase_range(Family::kLog, records::log_begin(shard, Version()), records::log_begin(end, Version()));
+  batch.erase_range(Family::kLog, records::log_begin(shard, Version()),
+                    records::log_begin(end, Version()));
   batch.erase_range(Family::kPushes, records::pushes_begin(shard), records::pushes_begin(end));
-  batch.erase_range(Family::kSnapshot, records::snapshots_begin(shard, 0), records::snapshots_begin(end, 0));
+  batch.erase_range(Family::kSnapshot, records::snapshots_begin(shard, 0),
+                    records::snapshots_begin(end, 0));
   const std::uint64_t id = header->version.value();
   for (std::uint32_t block = 0; block < state_.block_count(); ++block) {
     std::vector<float> values(state_.values(block).size());
@@ -119,10 +131,13 @@ bool Follower::on_install(const Install& install, Effects& effects) {
               records::encode_snapshot_block(header->version, values, {}));
   }
   for (const NamedPush& push : snapshot.pushes) {
-    batch.put(Family::kPushes, records::push_key(shard, push.id), records::encode_push_record(push.version, push.verdict));
+    batch.put(Family::kPushes, records::push_key(shard, push.id),
+              records::encode_push_record(push.version, push.verdict));
   }
-  if (header->version != Version()) batch.put(Family::kLog, records::commit_key(shard, header->version), snapshot.entry);
-  batch.put(Family::kMeta, records::meta_key('s', shard), records::encode_snapshot_head({id, header->version}));
+  if (header->version != Version())
+    batch.put(Family::kLog, records::commit_key(shard, header->version), snapshot.entry);
+  batch.put(Family::kMeta, records::meta_key('s', shard),
+            records::encode_snapshot_head({id, header->version}));
   batch.put(Family::kMeta, records::meta_key('p', shard), records::encode_producers(*producers));
   batch.sync = true;
   state_.load_head(std::move(*header), snapshot.entry, std::move(*producers));

@@ -9,7 +9,8 @@ void Puller::on_pull(WorkerId worker, const Pull& pull, TimePoint now, Effects& 
     waiting_.erase(worker);
     return effects.send(worker, std::move(*reply));
   }
-  if (pull.wait_ms == 0 || (waiting_.size() >= settings_.waiting_pulls_max && !waiting_.contains(worker))) {
+  if (pull.wait_ms == 0 ||
+      (waiting_.size() >= settings_.waiting_pulls_max && !waiting_.contains(worker))) {
     return effects.send(worker, PullReply{pull.shard, PullOutcome::kNotModified, {}, {}, {}});
   }
   const TimePoint deadline = now + milliseconds(pull.wait_ms);
@@ -40,7 +41,8 @@ void Puller::advance(TimePoint now, Effects& effects) {
 
 std::optional<PullReply> Puller::answer(const Pull& pull) const {
   if (pull.have == state_.version() && pull.have_hash == state_.head_hash()) return std::nullopt;
-  if (state_.version() == Version()) return std::nullopt;  // behind the worker: this replica is catching up
+  if (state_.version() == Version())
+    return std::nullopt;  // behind the worker: this replica is catching up
   if (pull.have > state_.version()) return snapshot(pull);
   const Result<std::optional<Hash>> ours = log_.hash_at(pull.have);
   if (!ours || !*ours || **ours != pull.have_hash) return snapshot(pull);
@@ -67,7 +69,8 @@ PullReply Puller::snapshot(const Pull& pull) const {
   if (!pull.pending) return reply;
   std::optional<std::pair<Version, Verdict>> named = log_.find_push(*pull.pending);
   if (!named) {
-    const Result<std::optional<Bytes>> record = store_.get(Family::kPushes, records::push_key(pull.shard, *pull.pending));
+    const Result<std::optional<Bytes>> record =
+        store_.get(Family::kPushes, records::push_key(pull.shard, *pull.pending));
     if (record && *record) {
       if (const auto decoded = records::decode_push_record(**record)) named = *decoded;
     }

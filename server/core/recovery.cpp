@@ -7,7 +7,8 @@ namespace {
 
 class Replay {
  public:
-  Replay(const StoreReader& store, Recovered& out, bool leader) : store_(store), out_(out), leader_(leader) {}
+  Replay(const StoreReader& store, Recovered& out, bool leader)
+      : store_(store), out_(out), leader_(leader) {}
 
   Result<void> load_snapshot() {
     auto head = read(records::meta_key('s', shard()), records::decode_snapshot_head);
@@ -24,7 +25,8 @@ class Replay {
       Result<records::SnapshotBlock> loaded = records::decode_snapshot_block(**bytes);
       if (!loaded) return loaded.error();
       if (loaded->values.size() != out_.state.values(block).size()) {
-        return corrupt("snapshot block " + std::to_string(block) + " has another size than the manifest says");
+        return corrupt("snapshot block " + std::to_string(block) +
+                       " has another size than the manifest says");
       }
       out_.state.load_block(block, loaded->values, loaded->velocity);
       block_versions_[block] = loaded->version;
@@ -36,9 +38,11 @@ class Replay {
     Version version = out_.snapshot.oldest;
     std::optional<Entry> head;
     if (version != Version()) {  // the commit record at the snapshot's oldest version is retained
-      Result<std::optional<Bytes>> commit = store_.get(Family::kLog, records::commit_key(shard(), version));
+      Result<std::optional<Bytes>> commit =
+          store_.get(Family::kLog, records::commit_key(shard(), version));
       if (!commit) return commit.error();
-      if (!*commit) return corrupt("commit record of version " + to_string(version) + " is missing");
+      if (!*commit)
+        return corrupt("commit record of version " + to_string(version) + " is missing");
       Result<EntryHeader> header = EntryHeader::decode(**commit);
       if (!header) return corrupt(header.error().context);
       head = records::make_entry(std::move(*header), {});
@@ -47,7 +51,8 @@ class Replay {
       Result<std::optional<Entry>> entry = records::read_entry(store_, shard(), version.next());
       if (!entry) return entry.error();
       if (!*entry) break;
-      if (head && (*entry)->header.previous != head->hash) return corrupt("broken hash chain after " + to_string(version));
+      if (head && (*entry)->header.previous != head->hash)
+        return corrupt("broken hash chain after " + to_string(version));
       if (Result<void> applied = replay(**entry); !applied) return applied;
       head = std::move(**entry);
       ++out_.replayed;
@@ -58,7 +63,8 @@ class Replay {
     auto producers = read(records::meta_key('p', shard()), records::decode_producers);
     if (!producers) return producers.error();
     if (head) {
-      out_.state.load_head(head->header, head->encoded, *producers ? std::move(**producers) : records::Producers());
+      out_.state.load_head(head->header, head->encoded,
+                           *producers ? std::move(**producers) : records::Producers());
     }
     return {};
   }
@@ -98,13 +104,15 @@ class Replay {
       const BlockUpdate& update = header.blocks[block];
       if (leader_) {
         const Bytes again = out_.state.step_block(header, inputs, block, update.codec);
-        if (again != *entry.payloads[block]) return differs(header.version, block, "the replayed update");
+        if (again != *entry.payloads[block])
+          return differs(header.version, block, "the replayed update");
       } else if (Result<void> applied =
                      out_.state.apply_block(block, update.codec, view(entry.payloads[block]));
                  !applied) {
         return applied;
       }
-      if (out_.state.block_state(block) != update.state) return differs(header.version, block, "the replayed state");
+      if (out_.state.block_state(block) != update.state)
+        return differs(header.version, block, "the replayed state");
     }
     return {};
   }
@@ -114,29 +122,33 @@ class Replay {
                    " differs from the log");
   }
 
-  // Exactly those that the entry names: a commit that a crash cut short may have left more under its version.
+  // Exactly those that the entry names: a commit that a crash cut short may have left more under
+  // its version.
   Result<void> load_inputs(const EntryHeader& header, std::vector<Contribution>& inputs) const {
     const Version version = header.version;
     const auto count = static_cast<std::uint32_t>(header.contributions.size());
     Result<void> decoded;
-    Result<void> scanned = store_.scan(Family::kInputs, records::inputs_begin(shard(), version),
-                                       records::input_key(shard(), version, count),
-                                       [&](ByteView, ByteView value) {
-                                         Result<Contribution> input = records::decode_contribution(value);
-                                         if (!input) decoded = input.error();
-                                         if (input) inputs.push_back(std::move(*input));
-                                         return decoded.has_value();
-                                       });
+    Result<void> scanned =
+        store_.scan(Family::kInputs, records::inputs_begin(shard(), version),
+                    records::input_key(shard(), version, count), [&](ByteView, ByteView value) {
+                      Result<Contribution> input = records::decode_contribution(value);
+                      if (!input) decoded = input.error();
+                      if (input) inputs.push_back(std::move(*input));
+                      return decoded.has_value();
+                    });
     if (!scanned) return scanned;
     if (!decoded) return decoded;
-    if (inputs.size() != count) return corrupt("inputs of version " + to_string(version) + " are missing");
+    if (inputs.size() != count)
+      return corrupt("inputs of version " + to_string(version) + " are missing");
     return {};
   }
 
   // The optimizer of the last round decides whether the momentum buffer must be zeroed.
   Result<void> find_last_outer() {
-    for (Version version = out_.state.version(); version != Version(); version = Version(version.value() - 1)) {
-      Result<std::optional<Bytes>> commit = store_.get(Family::kLog, records::commit_key(shard(), version));
+    for (Version version = out_.state.version(); version != Version();
+         version = Version(version.value() - 1)) {
+      Result<std::optional<Bytes>> commit =
+          store_.get(Family::kLog, records::commit_key(shard(), version));
       if (!commit) return commit.error();
       if (!*commit) return {};
       Result<EntryHeader> header = EntryHeader::decode(**commit);
@@ -156,7 +168,8 @@ class Replay {
 
 }  // namespace
 
-Result<Recovered> recover_shard(const StoreReader& store, ShardId shard, const ShardLayout& layout, bool leader) {
+Result<Recovered> recover_shard(const StoreReader& store, ShardId shard, const ShardLayout& layout,
+                                bool leader) {
   Recovered recovered{ShardState(shard, layout, leader), {}, {}, {}, Outer::kNone, 0};
   Replay replay(store, recovered, leader);
   if (Result<void> loaded = replay.load_snapshot(); !loaded) return loaded.error();

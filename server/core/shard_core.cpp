@@ -13,8 +13,10 @@ Dispatch(Handlers...) -> Dispatch<Handlers...>;
 
 }  // namespace
 
-Result<std::unique_ptr<ShardCore>> ShardCore::open(const RunSettings& settings, const StoreReader& store,
-                                                   const ShardLayout& layout, Place place, TimePoint now) {
+Result<std::unique_ptr<ShardCore>> ShardCore::open(const RunSettings& settings,
+                                                   const StoreReader& store,
+                                                   const ShardLayout& layout, Place place,
+                                                   TimePoint now) {
   const bool leads = place.won_epoch.has_value();
   Result<Recovered> recovered = recover_shard(store, place.shard, layout, leads);
   if (!recovered) return recovered.error();
@@ -24,8 +26,9 @@ Result<std::unique_ptr<ShardCore>> ShardCore::open(const RunSettings& settings, 
   const Version watermark = recovered->watermark;
   const Outer last_outer = recovered->last_outer;
   if (leads && *place.won_epoch <= seen) {
-    return Error{Errc::kWrongEpoch, "the control store granted epoch " + to_string(*place.won_epoch) +
-                                        " but this shard has seen " + to_string(seen)};
+    return Error{Errc::kWrongEpoch, "the control store granted epoch " +
+                                        to_string(*place.won_epoch) + " but this shard has seen " +
+                                        to_string(seen)};
   }
   std::unique_ptr<ShardCore> core(new ShardCore(settings, store, std::move(*recovered), place));
   if (leads) {
@@ -35,13 +38,15 @@ Result<std::unique_ptr<ShardCore>> ShardCore::open(const RunSettings& settings, 
     core->follower_.emplace(settings, core->state_, core->log_,
                             Follower::Place{place.self, place.leader, seen, watermark});
   }
-  core->aggregator_.emplace(settings, core->state_,
-                            Aggregator::Place{place.self, place.leader, place.incarnation, place.manifest},
-                            std::move(*stored), now);
+  core->aggregator_.emplace(
+      settings, core->state_,
+      Aggregator::Place{place.self, place.leader, place.incarnation, place.manifest},
+      std::move(*stored), now);
   return core;
 }
 
-ShardCore::ShardCore(const RunSettings& settings, const StoreReader& store, Recovered recovered, Place place)
+ShardCore::ShardCore(const RunSettings& settings, const StoreReader& store, Recovered recovered,
+                     Place place)
     : settings_(settings),
       store_(store),
       place_(place),
@@ -53,7 +58,9 @@ ShardCore::ShardCore(const RunSettings& settings, const StoreReader& store, Reco
       replayed_(recovered.replayed) {}
 
 void ShardCore::start(TimePoint now, Effects& effects) {
-  aggregator_->on_reload(now, watermark(), effects);  // which outbox items are named is in the recovered producer table
+  aggregator_->on_reload(
+      now, watermark(),
+      effects);  // which outbox items are named is in the recovered producer table
   if (leader_) {
     aggregator_->on_leader(leader_->epoch(), now, effects);
     leader_->on_tick(now, effects);
@@ -76,7 +83,8 @@ void ShardCore::on_message(RegionId from, const Message& message, TimePoint now,
   } else if (from == place_.leader) {
     std::visit(Dispatch{
                    [&](const Subscribed& m) {
-                     if (follower_->on_subscribed(m, effects)) aggregator_->on_leader(m.epoch, now, effects);
+                     if (follower_->on_subscribed(m, effects))
+                       aggregator_->on_leader(m.epoch, now, effects);
                    },
                    [&](const Replicate& m) { follower_->on_replicate(m, effects); },
                    [&](const Watermark& m) { follower_->on_watermark(m, effects); },
@@ -84,7 +92,8 @@ void ShardCore::on_message(RegionId from, const Message& message, TimePoint now,
                      if (follower_->on_install(m, effects)) reload(now, effects);
                    },
                    [&](const OfferReply& m) {
-                     if (m.outcome == OfferOutcome::kWrongEpoch) return follower_->subscribe(effects);
+                     if (m.outcome == OfferOutcome::kWrongEpoch)
+                       return follower_->subscribe(effects);
                      aggregator_->on_offer_reply(m, effects);
                    },
                    [](const auto&) {},
@@ -173,10 +182,23 @@ void ShardCore::reload(TimePoint now, Effects& effects) {
 
 ShardStatus ShardCore::status() const {
   const EntryHeader& head = state_.head();
-  ShardStatus status{place_.shard, place_.leader, leader_.has_value(), head.version, watermark(), epoch(),
-                     head.round, head.mode, head.mode_epoch, head.outer, head.median_steps, head.round_weight,
-                     head.total_tokens, state_.layout().parameters, aggregator_->outbox_items(),
-                     presence().workers, ""};
+  ShardStatus status{place_.shard,
+                     place_.leader,
+                     leader_.has_value(),
+                     head.version,
+                     watermark(),
+                     epoch(),
+                     head.round,
+                     head.mode,
+                     head.mode_epoch,
+                     head.outer,
+                     head.median_steps,
+                     head.round_weight,
+                     head.total_tokens,
+                     state_.layout().parameters,
+                     aggregator_->outbox_items(),
+                     presence().workers,
+                     ""};
   if (leader_) status.waiting_for = leader_->waiting_for();
   return status;
 }
@@ -184,14 +206,17 @@ ShardStatus ShardCore::status() const {
 Result<std::vector<Hash>> ShardCore::block_hashes(Version version) const {
   std::vector<Hash> hashes;
   if (version == state_.version()) {
-    for (std::uint32_t block = 0; block < state_.block_count(); ++block) hashes.push_back(state_.rehash(block));
+    for (std::uint32_t block = 0; block < state_.block_count(); ++block)
+      hashes.push_back(state_.rehash(block));
     return hashes;
   }
-  if (version > state_.version()) return Error{Errc::kNotFound, "this replica is at version " + to_string(state_.version())};
+  if (version > state_.version())
+    return Error{Errc::kNotFound, "this replica is at version " + to_string(state_.version())};
   for (; version != Version(); version = Version(version.value() - 1)) {
     const Result<std::optional<Entry>> entry = log_.find(version);
     if (!entry) return entry.error();
-    if (!*entry) return Error{Errc::kNotFound, "version " + to_string(version) + " is not retained"};
+    if (!*entry)
+      return Error{Errc::kNotFound, "version " + to_string(version) + " is not retained"};
     if ((*entry)->header.blocks.empty()) continue;  // it did not change the model
     for (const BlockUpdate& block : (*entry)->header.blocks) hashes.push_back(block.state);
     return hashes;

@@ -1,6 +1,6 @@
 #include "shared/wire/hello.h"
 
-#include "schema/common.capnp.h"
+#include "schema/opening.capnp.h"
 #include "shared/base/check.h"
 #include "shared/wire/capnp_message.h"
 #include "shared/wire/control_fields.h"

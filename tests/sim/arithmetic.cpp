@@ -14,13 +14,18 @@ constexpr double kEpsilon = 0x1p-22;  // a few fp32 roundings
 // What a codec may change a value by, in a block whose largest magnitude is `largest`.
 double codec_error(CodecSpec codec, double value, double largest) {
   switch (codec.id) {
-    case CodecId::kBf16: return std::abs(value) * 0x1p-8;
-    case CodecId::kInt8: return largest / 254 * (1 + 0x1p-14);
-    default: return 0;
+    case CodecId::kBf16:
+      return std::abs(value) * 0x1p-8;
+    case CodecId::kInt8:
+      return largest / 254 * (1 + 0x1p-14);
+    default:
+      return 0;
   }
 }
 
-bool close(double a, double b) { return std::abs(a - b) <= 1e-6 * std::max({std::abs(a), std::abs(b), 1e-9}); }
+bool close(double a, double b) {
+  return std::abs(a - b) <= 1e-6 * std::max({std::abs(a), std::abs(b), 1e-9});
+}
 
 }  // namespace
 
@@ -28,7 +33,8 @@ Arithmetic::Arithmetic(const Swarm& swarm, const ShardLayout& layout)
     : swarm_(swarm), layout_(layout), values_(layout.parameters), velocity_(layout.parameters) {
   std::vector<Hash> zeros;
   for (const Block& block : layout.blocks) {
-    zeros.push_back(kernels::block_hash(std::span(values_).subspan(block.offset - layout.offset, block.count)));
+    zeros.push_back(
+        kernels::block_hash(std::span(values_).subspan(block.offset - layout.offset, block.count)));
   }
   hashes_.push_back(std::move(zeros));
 }
@@ -52,7 +58,8 @@ std::string Arithmetic::check_scalars(const EntryHeader& header, const MadePushe
     for (const Member& member : named.members) {
       const auto made = pushes.find(member.id);
       if (made == pushes.end()) return "names a push that no worker made";
-      if (member.weight != made->second.header.weight || member.steps != made->second.header.steps ||
+      if (member.weight != made->second.header.weight ||
+          member.steps != made->second.header.steps ||
           member.tokens != made->second.header.tokens || !(member.clip > 0 && member.clip <= 1)) {
         return "a member is not as its worker pushed it";
       }
@@ -61,9 +68,11 @@ std::string Arithmetic::check_scalars(const EntryHeader& header, const MadePushe
   }
   double live = 0;
   for (const LiveRegion& region : header.live) live += region.weight;
-  if (!close(header.round_weight, live > 0 ? live : last_.round_weight)) return "the round's weight is not its members'";
+  if (!close(header.round_weight, live > 0 ? live : last_.round_weight))
+    return "the round's weight is not its members'";
   const bool counts = header.kind == EntryKind::kRound || header.kind == EntryKind::kLate;
-  if (!close(header.total_weight, last_.total_weight + (counts ? weight : 0))) return "the weight clock is wrong";
+  if (!close(header.total_weight, last_.total_weight + (counts ? weight : 0)))
+    return "the weight clock is wrong";
   if (header.round < last_.round) return "rounds went back";
   if (header.kind == EntryKind::kRound) {
     if (header.round <= last_.round) return "a round was committed twice";
@@ -85,13 +94,17 @@ std::string Arithmetic::check_late(const EntryHeader& header, const MadePushes& 
     weight += member.weight;
   }
   const double divisor = header.round_weight > 0 ? header.round_weight : weight;
-  const double staleness = header.round_weight > 0 ? (last_.total_weight - base) / header.round_weight : 0;
+  const double staleness =
+      header.round_weight > 0 ? (last_.total_weight - base) / header.round_weight : 0;
   const double factor = 1 / std::sqrt(1 + std::max(0.0, staleness - 1));
   if (!close(named.staleness_rounds, staleness)) return "its staleness is not what its pushes say";
-  return close(header.inverse_weight, factor / divisor) ? "" : "a late contribution has the wrong weight";
+  return close(header.inverse_weight, factor / divisor)
+             ? ""
+             : "a late contribution has the wrong weight";
 }
 
-std::vector<Arithmetic::Term> Arithmetic::contribution(const Named& named, bool initial, std::uint32_t block,
+std::vector<Arithmetic::Term> Arithmetic::contribution(const Named& named, bool initial,
+                                                       std::uint32_t block,
                                                        const MadePushes& pushes) const {
   const Block& place = layout_.blocks[block];
   const bool exact = place.exact || initial;
@@ -101,7 +114,8 @@ std::vector<Arithmetic::Term> Arithmetic::contribution(const Named& named, bool 
     double magnitude = 0;
     for (const Member& member : named.members) {
       const MadePush& made = pushes.at(member.id);
-      const double share = double{member.weight} * member.clip * made.q[place.offset - layout_.offset + i];
+      const double share =
+          double{member.weight} * member.clip * made.q[place.offset - layout_.offset + i];
       sum[i].value += share;
       magnitude += std::abs(share);
       if (!exact) sum[i].error += codec_error(made.header.codec, share, 0);
@@ -110,7 +124,9 @@ std::vector<Arithmetic::Term> Arithmetic::contribution(const Named& named, bool 
     largest = std::max(largest, std::abs(sum[i].value) + sum[i].error);
   }
   for (Term& term : sum) {
-    if (!exact) term.error += codec_error(swarm_.run.contribution_codec, std::abs(term.value) + term.error, largest);
+    if (!exact)
+      term.error +=
+          codec_error(swarm_.run.contribution_codec, std::abs(term.value) + term.error, largest);
   }
   return sum;
 }
@@ -120,7 +136,8 @@ std::vector<Arithmetic::Term> Arithmetic::gradient(const EntryHeader& header, st
   std::vector<Term> sum(layout_.blocks[block].count);
   for (const Named& named : header.contributions) {
     if (named.verdict != Verdict::kApplied) continue;
-    const std::vector<Term> part = contribution(named, header.kind == EntryKind::kInitial, block, pushes);
+    const std::vector<Term> part =
+        contribution(named, header.kind == EntryKind::kInitial, block, pushes);
     for (std::size_t i = 0; i < sum.size(); ++i) {
       sum[i].value += part[i].value;
       sum[i].error += part[i].error + std::abs(part[i].value) * kEpsilon;
@@ -136,7 +153,8 @@ std::vector<Arithmetic::Term> Arithmetic::gradient(const EntryHeader& header, st
 std::vector<Arithmetic::Term> Arithmetic::step(const EntryHeader& header, std::uint32_t block,
                                                std::vector<Term> gradient) {
   const Block& place = layout_.blocks[block];
-  const std::span<Term> velocity = std::span(velocity_).subspan(place.offset - layout_.offset, place.count);
+  const std::span<Term> velocity =
+      std::span(velocity_).subspan(place.offset - layout_.offset, place.count);
   if (header.zero_velocity) std::fill(velocity.begin(), velocity.end(), Term{});
   for (std::size_t i = 0; i < gradient.size(); ++i) {
     Term& g = gradient[i];
@@ -153,15 +171,18 @@ std::vector<Arithmetic::Term> Arithmetic::step(const EntryHeader& header, std::u
   return gradient;
 }
 
-std::string Arithmetic::apply_block(const Entry& entry, std::uint32_t block, const MadePushes& pushes) {
+std::string Arithmetic::apply_block(const Entry& entry, std::uint32_t block,
+                                    const MadePushes& pushes) {
   const EntryHeader& header = entry.header;
   const Block& place = layout_.blocks[block];
   std::vector<Term> expected = step(header, block, gradient(header, block, pushes));
   std::vector<float> update(place.count);
   const CodecSpec codec = header.blocks[block].codec;
-  if (!decode_block(codec, view(entry.payloads[block]), update)) return "the update does not decode";
+  if (!decode_block(codec, view(entry.payloads[block]), update))
+    return "the update does not decode";
 
-  const std::span<float> values = std::span(values_).subspan(place.offset - layout_.offset, place.count);
+  const std::span<float> values =
+      std::span(values_).subspan(place.offset - layout_.offset, place.count);
   double largest = 0;
   for (std::size_t i = 0; i < update.size(); ++i) {
     expected[i].error += (std::abs(values[i]) + std::abs(update[i])) * kEpsilon;
@@ -171,7 +192,8 @@ std::string Arithmetic::apply_block(const Entry& entry, std::uint32_t block, con
     const double before = values[i];
     values[i] += update[i];
     const Term& term = expected[i];
-    const double allowed = term.error + codec_error(codec, std::abs(term.value) + term.error, largest);
+    const double allowed =
+        term.error + codec_error(codec, std::abs(term.value) + term.error, largest);
     const double difference = values[i] - before - term.value;
     if (!(std::abs(difference) <= allowed)) {
       return "P changed by " + std::to_string(values[i] - before) + " where its pushes give " +
@@ -179,7 +201,9 @@ std::string Arithmetic::apply_block(const Entry& entry, std::uint32_t block, con
     }
   }
   hashes_.back()[block] = kernels::block_hash(values);
-  return hashes_.back()[block] == header.blocks[block].state ? "" : "the stated hash is not that of the state";
+  return hashes_.back()[block] == header.blocks[block].state
+             ? ""
+             : "the stated hash is not that of the state";
 }
 
 }  // namespace godwit::sim

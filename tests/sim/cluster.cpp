@@ -1,9 +1,10 @@
 #include "tests/sim/cluster.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <unistd.h>
 
 namespace godwit::sim {
 namespace {
@@ -29,10 +30,11 @@ Cluster::Cluster(std::uint64_t seed, bool trace)
 void Cluster::build() {
   const std::uint32_t regions = swarm_.run.regions;
   for (std::uint32_t region = 0; region < regions; ++region) {
-    servers_.push_back(std::make_unique<ServerNode>(ServerNode::World{sim_, swarm_, control_, ledger_, faulty_},
-                                                    RegionId(region)));
+    servers_.push_back(std::make_unique<ServerNode>(
+        ServerNode::World{sim_, swarm_, control_, ledger_, faulty_}, RegionId(region)));
   }
-  const Link::Quality ocean{swarm_.region_delay_min, swarm_.region_delay_max, swarm_.region_bytes_per_second};
+  const Link::Quality ocean{swarm_.region_delay_min, swarm_.region_delay_max,
+                            swarm_.region_bytes_per_second};
   for (std::uint32_t a = 0; a < regions; ++a) {
     for (std::uint32_t b = 0; b < a; ++b) {
       links_.push_back(std::make_unique<Link>(sim_, *servers_[a], *servers_[b], ocean));
@@ -45,24 +47,27 @@ void Cluster::build() {
   for (std::uint32_t region = 0; region < regions; ++region) {
     for (std::uint32_t i = 0; i < swarm_.workers[region]; ++i) {
       const auto index = static_cast<std::uint32_t>(workers_.size());
-      workers_.push_back(std::make_unique<WorkerNode>(WorkerNode::World{sim_, swarm_, ledger_, layout_}, index));
+      workers_.push_back(
+          std::make_unique<WorkerNode>(WorkerNode::World{sim_, swarm_, ledger_, layout_}, index));
       links_.push_back(std::make_unique<Link>(sim_, *workers_.back(), *servers_[region], lan));
       workers_.back()->connect(*links_.back());
       servers_[region]->connect({true, index}, *links_.back());
       worker_links_.push_back(links_.back().get());
     }
   }
-  faults_ = std::make_unique<Faults>(
-      Faults::World{sim_, swarm_, control_, faulty_, servers_, workers_, region_links_, worker_links_});
+  faults_ = std::make_unique<Faults>(Faults::World{sim_, swarm_, control_, faulty_, servers_,
+                                                   workers_, region_links_, worker_links_});
 }
 
 Outcome Cluster::run() {
   if (sim_.tracing()) sim_.trace(describe(swarm_));
   for (auto& server : servers_) {
-    sim_.after(sim_.between(milliseconds(0), milliseconds(200)), [node = server.get()] { node->start(); });
+    sim_.after(sim_.between(milliseconds(0), milliseconds(200)),
+               [node = server.get()] { node->start(); });
   }
   for (auto& worker : workers_) {
-    sim_.after(sim_.between(milliseconds(0), milliseconds(400)), [node = worker.get()] { node->start(); });
+    sim_.after(sim_.between(milliseconds(0), milliseconds(400)),
+               [node = worker.get()] { node->start(); });
   }
   faults_->schedule();
   run_for(swarm_.faulty_for);
@@ -89,7 +94,9 @@ void Cluster::await(const std::string& what, Duration limit, Done done) {
   while (sim_.failure().empty()) {
     missing = done();
     if (missing.empty()) return;
-    if (sim_.now() > until) return sim_.fail("no " + what + " within " + std::to_string(to_seconds(limit)) + " s: " + missing);
+    if (sim_.now() > until)
+      return sim_.fail("no " + what + " within " + std::to_string(to_seconds(limit)) +
+                       " s: " + missing);
     const TimePoint before = sim_.now();
     while (sim_.now() < before + milliseconds(20) && sim_.run_one()) {
     }
@@ -100,22 +107,25 @@ void Cluster::expect_rounds(Mode mode) {
   faults_->switch_mode(mode, 1 + static_cast<std::uint32_t>(sim_.random().below(4)));
   await("switch of mode", seconds(20), [&]() -> std::string {
     for (std::uint32_t id = 0; id < layout_.shards.size(); ++id) {
-      if (ledger_.mode_epoch(ShardId(id)) != control_.mode.mode_epoch) return "shard " + std::to_string(id);
+      if (ledger_.mode_epoch(ShardId(id)) != control_.mode.mode_epoch)
+        return "shard " + std::to_string(id);
     }
     return "";
   });
   std::vector<Round> start;
-  for (std::uint32_t id = 0; id < layout_.shards.size(); ++id) start.push_back(ledger_.round(ShardId(id)));
+  for (std::uint32_t id = 0; id < layout_.shards.size(); ++id)
+    start.push_back(ledger_.round(ShardId(id)));
   sim_.record("expect rounds", static_cast<std::uint64_t>(mode));
-  await(mode == Mode::kSync ? "rounds in sync" : "rounds in async", seconds(20), [&]() -> std::string {
-    for (std::uint32_t id = 0; id < layout_.shards.size(); ++id) {
-      if (ledger_.round(ShardId(id)).value() < start[id].value() + 3) {
-        return "shard " + std::to_string(id) + " went from round " + to_string(start[id]) + " to " +
-               to_string(ledger_.round(ShardId(id)));
-      }
-    }
-    return "";
-  });
+  await(mode == Mode::kSync ? "rounds in sync" : "rounds in async", seconds(20),
+        [&]() -> std::string {
+          for (std::uint32_t id = 0; id < layout_.shards.size(); ++id) {
+            if (ledger_.round(ShardId(id)).value() < start[id].value() + 3) {
+              return "shard " + std::to_string(id) + " went from round " + to_string(start[id]) +
+                     " to " + to_string(ledger_.round(ShardId(id)));
+            }
+          }
+          return "";
+        });
 }
 
 void Cluster::expect_rest() {
@@ -145,10 +155,13 @@ std::string Cluster::shard_unrest(ShardId shard) const {
   const Version head = ledger_.head(shard);
   for (const auto& server : servers_) {
     const ShardCore& replica = server->core()->shard(shard);
-    const std::string where = "shard " + to_string(shard) + " in region " + to_string(server->region());
-    if (replica.state().version() != head) return where + " is at version " + to_string(replica.state().version());
+    const std::string where =
+        "shard " + to_string(shard) + " in region " + to_string(server->region());
+    if (replica.state().version() != head)
+      return where + " is at version " + to_string(replica.state().version());
     if (replica.watermark() != head) {
-      return where + ": the watermark is " + to_string(replica.watermark()) + " of " + to_string(head);
+      return where + ": the watermark is " + to_string(replica.watermark()) + " of " +
+             to_string(head);
     }
     if (replica.status().outbox_items != 0) return where + ": the outbox is not empty";
   }

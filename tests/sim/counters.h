@@ -1,5 +1,5 @@
-// Counters: what happened in a run. A batch of seeds asserts that each kind happened at least once: a fault
-// that never fires proves nothing.
+// Counters: what happened in a run. A batch of seeds asserts that each kind happened at least once:
+// a fault that never fires proves nothing.
 #pragma once
 
 #include <array>
@@ -11,15 +11,41 @@
 namespace godwit::sim {
 
 enum class Count : std::size_t {
-  kEvents, kCommits, kRounds, kNesterov, kLate, kClipped, kDuplicatePushes, kDuplicateOffers, kJournals, kOverloads,
-  kServerCrashes, kCrashesInWrites, kDiskFailures, kDisksLost, kWorkerCrashes, kCuts, kPartitions, kIsolations, kStalls,
-  kModeSwitches, kSnapshots, kInstalls, kWorkerSnapshots, kReplayed, kAcknowledged, kKinds,
+  kEvents,
+  kCommits,
+  kRounds,
+  kNesterov,
+  kLate,
+  kClipped,
+  kDuplicatePushes,
+  kDuplicateOffers,
+  kJournals,
+  kOverloads,
+  kServerCrashes,
+  kCrashesInWrites,
+  kDiskFailures,
+  kDisksLost,
+  kWorkerCrashes,
+  kCuts,
+  kPartitions,
+  kIsolations,
+  kStalls,
+  kModeSwitches,
+  kSnapshots,
+  kInstalls,
+  kWorkerSnapshots,
+  kReplayed,
+  kAcknowledged,
+  kKinds,
 };
 
-inline constexpr std::array<std::string_view, static_cast<std::size_t>(Count::kKinds)> kCountNames = {
-    "events", "commits", "rounds", "nesterov", "late", "clipped", "duplicate_pushes", "duplicate_offers", "journals",
-    "overloads", "server_crashes", "crashes_in_writes", "disk_failures", "disks_lost", "worker_crashes", "cuts", "partitions",
-    "isolations", "stalls", "mode_switches", "snapshots", "installs", "worker_snapshots", "replayed", "acknowledged",
+inline constexpr std::array<std::string_view, static_cast<std::size_t>(Count::kKinds)> kCountNames =
+    {
+        "events",         "commits",           "rounds",           "nesterov",   "late",
+        "clipped",        "duplicate_pushes",  "duplicate_offers", "journals",   "overloads",
+        "server_crashes", "crashes_in_writes", "disk_failures",    "disks_lost", "worker_crashes",
+        "cuts",           "partitions",        "isolations",       "stalls",     "mode_switches",
+        "snapshots",      "installs",          "worker_snapshots", "replayed",   "acknowledged",
 };
 
 class Counters {

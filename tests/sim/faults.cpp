@@ -27,20 +27,25 @@ void Faults::schedule() {
   if (kinds_.empty()) return;
   const double mean = to_seconds(world_.swarm.faults.mean_interval);
   const double wait = -mean * std::log(1.0 - world_.sim.random().uniform());
-  world_.sim.after(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(wait)), [this] {
-    if (!world_.faulty) return;
-    inject(kinds_[any(kinds_.size())]);
-    schedule();
-  });
+  world_.sim.after(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(wait)),
+                   [this] {
+                     if (!world_.faulty) return;
+                     inject(kinds_[any(kinds_.size())]);
+                     schedule();
+                   });
 }
 
 void Faults::inject(Kind kind) {
   Counters& counters = world_.sim.counters();
   switch (kind) {
-    case Kind::kServerCrash: return world_.servers[any(world_.servers.size())]->crash();
-    case Kind::kDiskFailure: return world_.servers[any(world_.servers.size())]->break_disk();
-    case Kind::kDiskLost: return lose_disk();
-    case Kind::kWorkerCrash: return world_.workers[any(world_.workers.size())]->crash();
+    case Kind::kServerCrash:
+      return world_.servers[any(world_.servers.size())]->crash();
+    case Kind::kDiskFailure:
+      return world_.servers[any(world_.servers.size())]->break_disk();
+    case Kind::kDiskLost:
+      return lose_disk();
+    case Kind::kWorkerCrash:
+      return world_.workers[any(world_.workers.size())]->crash();
     case Kind::kCutRegions:
       ++counters[Count::kCuts];
       return world_.region_links[any(world_.region_links.size())].link->cut();
@@ -49,8 +54,10 @@ void Faults::inject(Kind kind) {
       return world_.worker_links[any(world_.worker_links.size())]->cut();
     case Kind::kPartition:
       ++counters[Count::kPartitions];
-      return world_.region_links[any(world_.region_links.size())].link->block(world_.sim.now() + outage());
-    case Kind::kIsolation: return isolate();
+      return world_.region_links[any(world_.region_links.size())].link->block(world_.sim.now() +
+                                                                              outage());
+    case Kind::kIsolation:
+      return isolate();
     case Kind::kStall:
       ++counters[Count::kStalls];
       return world_.region_links[any(world_.region_links.size())].link->stall(outage() / 2);
@@ -69,7 +76,8 @@ void Faults::lose_disk() {
   world_.servers[region]->lose_disk();
   std::uint32_t first = 0;
   for (std::uint32_t other = 0; other < region; ++other) first += world_.swarm.workers[other];
-  for (std::uint32_t i = 0; i < world_.swarm.workers[region]; ++i) world_.workers[first + i]->crash();
+  for (std::uint32_t i = 0; i < world_.swarm.workers[region]; ++i)
+    world_.workers[first + i]->crash();
 }
 
 void Faults::isolate() {
@@ -83,9 +91,11 @@ void Faults::isolate() {
 
 void Faults::switch_mode(Mode mode, std::uint32_t sync_steps) {
   world_.control.mode = {mode, world_.control.mode.mode_epoch.next(), sync_steps};
-  world_.sim.record("mode", static_cast<std::uint64_t>(mode), world_.control.mode.mode_epoch.value(), sync_steps);
+  world_.sim.record("mode", static_cast<std::uint64_t>(mode),
+                    world_.control.mode.mode_epoch.value(), sync_steps);
   for (const auto& server : world_.servers) {
-    world_.sim.after(world_.sim.between(milliseconds(0), milliseconds(600)), [node = server.get()] { node->learn_mode(); });
+    world_.sim.after(world_.sim.between(milliseconds(0), milliseconds(600)),
+                     [node = server.get()] { node->learn_mode(); });
   }
 }
 

@@ -1,4 +1,5 @@
-// Faults: what goes wrong while a run is young: at random moments, of the kinds that its swarm allows.
+// Faults: what goes wrong while a run is young: at random moments, of the kinds that its swarm
+// allows.
 #pragma once
 
 #include <memory>
@@ -35,7 +36,16 @@ class Faults {
 
  private:
   enum class Kind {
-    kServerCrash, kDiskFailure, kDiskLost, kWorkerCrash, kCutRegions, kCutWorker, kPartition, kIsolation, kStall, kModeSwitch,
+    kServerCrash,
+    kDiskFailure,
+    kDiskLost,
+    kWorkerCrash,
+    kCutRegions,
+    kCutWorker,
+    kPartition,
+    kIsolation,
+    kStall,
+    kModeSwitch,
   };
   void inject(Kind kind);
   void isolate();

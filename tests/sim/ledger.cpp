@@ -32,15 +32,24 @@ std::set<PushId> members(const Aggregator::Stored& stored) {
 
 }  // namespace
 
-Ledger::Ledger(Simulator& sim, const Swarm& swarm, const Layout& layout) : sim_(sim), swarm_(swarm), layout_(layout) {
+Ledger::Ledger(Simulator& sim, const Swarm& swarm, const Layout& layout)
+    : sim_(sim), swarm_(swarm), layout_(layout) {
   for (const ShardLayout& shard : layout_.shards) {
-    logs_.push_back({Arithmetic(swarm, shard), {}, {}, {}, {}, {}, {}, std::vector<Version>(swarm.run.regions),
+    logs_.push_back({Arithmetic(swarm, shard),
+                     {},
+                     {},
+                     {},
+                     {},
+                     {},
+                     {},
+                     std::vector<Version>(swarm.run.regions),
                      std::vector<Version>(swarm.run.regions)});
   }
 }
 
 void Ledger::fail(const Log& log, const std::string& why) {
-  sim_.fail("shard " + to_string(shard_of(log)) + " at version " + to_string(log.head().version) + ": " + why);
+  sim_.fail("shard " + to_string(shard_of(log)) + " at version " + to_string(log.head().version) +
+            ": " + why);
 }
 
 void Ledger::on_push(const Push& push, std::span<const float> q) {
@@ -54,7 +63,8 @@ bool Ledger::stored(RegionId, ShardId shard, const PushId& id, const StoreReader
   return found && members(*found).contains(id);
 }
 
-void Ledger::on_acknowledge(RegionId region, ShardId shard, const PushId& id, const StoreReader& store) {
+void Ledger::on_acknowledge(RegionId region, ShardId shard, const PushId& id,
+                            const StoreReader& store) {
   Log& log = logs_[shard.value()];
   log.acknowledged.emplace(id, region);
   ++sim_.counters()[Count::kAcknowledged];
@@ -62,15 +72,19 @@ void Ledger::on_acknowledge(RegionId region, ShardId shard, const PushId& id, co
   const bool is_named = named != log.named.end();
   const std::string what = "push " + sim::to_string(id) + " is acknowledged ";
   switch (swarm_.run.ack) {
-    case AckClass::kMemory: return;
+    case AckClass::kMemory:
+      return;
     case AckClass::kRegion:
-      if (!is_named && !stored(region, shard, id, store)) fail(log, what + "but neither named nor stored");
+      if (!is_named && !stored(region, shard, id, store))
+        fail(log, what + "but neither named nor stored");
       return;
     case AckClass::kCommitted:
-      if (!is_named || named->second > log.durable[region.value()]) fail(log, what + "before it is in this replica");
+      if (!is_named || named->second > log.durable[region.value()])
+        fail(log, what + "before it is in this replica");
       return;
     case AckClass::kReplicated:
-      if (!is_named || named->second > *std::min_element(log.replicated.begin(), log.replicated.end())) {
+      if (!is_named ||
+          named->second > *std::min_element(log.replicated.begin(), log.replicated.end())) {
         fail(log, what + "before every replica holds it");
       }
       return;
@@ -79,27 +93,33 @@ void Ledger::on_acknowledge(RegionId region, ShardId shard, const PushId& id, co
 
 void Ledger::on_written(RegionId region, const Batch& batch, const StoreReader& store) {
   for (const Write& write : batch.writes) {
-    if (write.kind == Write::Kind::kPut && write.family == Family::kSnapshot) sim_.record("snapshot block");
+    if (write.kind == Write::Kind::kPut && write.family == Family::kSnapshot)
+      sim_.record("snapshot block");
     if (write.kind == Write::Kind::kPut && write.family == Family::kOutbox &&
         write.key.size() == records::journal_key(ShardId()).size()) {
       ++sim_.counters()[Count::kJournals];
     }
     if (write.kind != Write::Kind::kPut || write.family != Family::kLog) continue;
-    if (const auto at = commit_record(write.key)) on_record(region, at->first, at->second, view(write.value), store);
+    if (const auto at = commit_record(write.key))
+      on_record(region, at->first, at->second, view(write.value), store);
   }
 }
 
-void Ledger::on_record(RegionId region, ShardId shard, Version version, ByteView record, const StoreReader& store) {
+void Ledger::on_record(RegionId region, ShardId shard, Version version, ByteView record,
+                       const StoreReader& store) {
   Log& log = logs_[shard.value()];
   sim_.record("durable", region.value(), shard.value(), version.value());
   if (version == log.head().version.next() && swarm_.leaders[shard.value()] == region) {
     const Result<std::optional<Entry>> entry = records::read_entry(store, shard, version);
-    if (!entry || !*entry) return fail(log, "the leader wrote a commit record without its payloads");
+    if (!entry || !*entry)
+      return fail(log, "the leader wrote a commit record without its payloads");
     append(log, **entry);
   }
-  if (version > log.head().version) return fail(log, "a follower holds version " + to_string(version) + ", the leader not");
+  if (version > log.head().version)
+    return fail(log, "a follower holds version " + to_string(version) + ", the leader not");
   if (entry_hash(record) != log.entry_hashes[version.value() - 1]) {
-    return fail(log, "region " + to_string(region) + " holds another version " + to_string(version));
+    return fail(log,
+                "region " + to_string(region) + " holds another version " + to_string(version));
   }
   for (auto* held : {&log.durable, &log.replicated}) {
     (*held)[region.value()] = std::max((*held)[region.value()], version);
@@ -127,7 +147,8 @@ void Ledger::append(Log& log, const Entry& entry) {
 void Ledger::name_members(Log& log, const EntryHeader& header) {
   for (const Named& named : header.contributions) {
     SequenceNo& last = log.producers[{named.region, named.incarnation}];
-    if (named.sequence != last.next()) fail(log, "contributions of region " + to_string(named.region) + " are not dense");
+    if (named.sequence != last.next())
+      fail(log, "contributions of region " + to_string(named.region) + " are not dense");
     last = named.sequence;
     for (const Member& member : named.members) {
       if (!log.named.emplace(member.id, header.version).second) {
@@ -158,15 +179,16 @@ void Ledger::on_recovered(RegionId region, const RegionCore& core, const StoreRe
     const Version recovered = shard.state().version();
     if (swarm_.leaders[id] == region) {
       // A batch that a failing disk refused may be there after all.
-      for (Version version = log.head().version.next(); version <= recovered; version = version.next()) {
+      for (Version version = log.head().version.next(); version <= recovered;
+           version = version.next()) {
         const Result<std::optional<Entry>> entry = records::read_entry(store, ShardId(id), version);
         if (!entry || !*entry) return fail(log, "recovered without version " + to_string(version));
         append(log, **entry);
       }
     }
     if (recovered < log.durable[region.value()]) {
-      return fail(log, "region " + to_string(region) + " lost versions: it recovered " + to_string(recovered) + " of " +
-                           to_string(log.durable[region.value()]));
+      return fail(log, "region " + to_string(region) + " lost versions: it recovered " +
+                           to_string(recovered) + " of " + to_string(log.durable[region.value()]));
     }
     log.durable[region.value()] = recovered;
     log.replicated[region.value()] = std::max(log.replicated[region.value()], recovered);
@@ -176,7 +198,8 @@ void Ledger::on_recovered(RegionId region, const RegionCore& core, const StoreRe
     const std::set<PushId> kept = found ? members(*found) : std::set<PushId>();
     for (const auto& [push, at] : log.acknowledged) {
       if (at == region && !log.named.contains(push) && !kept.contains(push)) {
-        return fail(log, "push " + sim::to_string(push) + " was acknowledged and is lost after a crash");
+        return fail(log,
+                    "push " + sim::to_string(push) + " was acknowledged and is lost after a crash");
       }
     }
   }
@@ -196,7 +219,8 @@ void Ledger::check_replica(RegionId region, const ShardCore& shard) {
   for (std::uint32_t block = 0; block < shard.state().block_count(); ++block) {
     const Hash expected = log.arithmetic.hashes(version)[block];
     if (shard.state().rehash(block) != expected || shard.state().block_state(block) != expected) {
-      return fail(log, "region " + to_string(region) + " holds other bytes at version " + to_string(version));
+      return fail(log, "region " + to_string(region) + " holds other bytes at version " +
+                           to_string(version));
     }
   }
 }
@@ -205,7 +229,8 @@ void Ledger::check_anchor(const ShardView& shard) {
   const Log& log = logs_[shard.shard().value()];
   const ShardLayout& layout = shard.layout();
   const Version version = shard.head().version;
-  if (version > log.head().version) return fail(log, "a worker holds version " + to_string(version));
+  if (version > log.head().version)
+    return fail(log, "a worker holds version " + to_string(version));
   for (std::uint32_t block = 0; block < layout.blocks.size(); ++block) {
     const Block& place = layout.blocks[block];
     if (kernels::block_hash(shard.anchor().subspan(place.offset - layout.offset, place.count)) !=
@@ -218,7 +243,8 @@ void Ledger::check_anchor(const ShardView& shard) {
 void Ledger::check_all_named() {
   for (const Log& log : logs_) {
     for (const auto& [push, region] : log.acknowledged) {
-      if (!log.named.contains(push)) fail(log, "push " + sim::to_string(push) + " was acknowledged and never named");
+      if (!log.named.contains(push))
+        fail(log, "push " + sim::to_string(push) + " was acknowledged and never named");
     }
   }
 }

@@ -31,11 +31,14 @@ void ServerNode::start() {
   RegionCore::Place place{region_, incarnation_, world_.swarm.leaders, {}};
   for (std::uint32_t shard = 0; shard < world_.swarm.leaders.size(); ++shard) {
     const bool leads = world_.swarm.leaders[shard] == region_;
-    place.won_epochs.push_back(leads ? std::optional(world_.control.take_epoch(ShardId(shard))) : std::nullopt);
+    place.won_epochs.push_back(leads ? std::optional(world_.control.take_epoch(ShardId(shard)))
+                                     : std::nullopt);
   }
-  Result<std::unique_ptr<RegionCore>> opened =
-      RegionCore::open(world_.swarm.run, *store_, world_.swarm.manifest, std::move(place), world_.sim.now());
-  if (!opened) return world_.sim.fail("server " + to_string(region_) + " cannot recover: " + opened.error().to_string());
+  Result<std::unique_ptr<RegionCore>> opened = RegionCore::open(
+      world_.swarm.run, *store_, world_.swarm.manifest, std::move(place), world_.sim.now());
+  if (!opened)
+    return world_.sim.fail("server " + to_string(region_) +
+                           " cannot recover: " + opened.error().to_string());
   core_ = std::move(*opened);
   world_.sim.record("server starts", region_.value(), life_);
   if (std::exchange(ever_started_, true)) world_.ledger.on_recovered(region_, *core_, *store_);
@@ -81,17 +84,23 @@ void ServerNode::break_disk() {
 
 void ServerNode::learn_mode() {
   if (!core_ || world_.control.mode.mode_epoch == ModeEpoch()) return;
-  enqueue([mode = world_.control.mode](RegionCore& core, TimePoint now) { return core.set_mode(mode, now); });
+  enqueue([mode = world_.control.mode](RegionCore& core, TimePoint now) {
+    return core.set_mode(mode, now);
+  });
 }
 
 void ServerNode::on_up(Endpoint peer) {
   if (peer.worker) return;
-  enqueue([id = RegionId(peer.index)](RegionCore& core, TimePoint now) { return core.on_region_connected(id, now); });
+  enqueue([id = RegionId(peer.index)](RegionCore& core, TimePoint now) {
+    return core.on_region_connected(id, now);
+  });
 }
 
 void ServerNode::on_down(Endpoint peer) {
   if (peer.worker) {
-    enqueue([id = worker_id(peer)](RegionCore& core, TimePoint now) { return core.on_worker_left(id, now); });
+    enqueue([id = worker_id(peer)](RegionCore& core, TimePoint now) {
+      return core.on_worker_left(id, now);
+    });
   } else {
     enqueue([id = RegionId(peer.index)](RegionCore& core, TimePoint now) {
       return core.on_region_disconnected(id, now);
@@ -101,7 +110,9 @@ void ServerNode::on_down(Endpoint peer) {
 
 void ServerNode::on_delivery(Endpoint peer, const Message& message) {
   if (peer.worker) {
-    enqueue([id = worker_id(peer), message](RegionCore& core, TimePoint now) { return core.on_message(id, message, now); });
+    enqueue([id = worker_id(peer), message](RegionCore& core, TimePoint now) {
+      return core.on_message(id, message, now);
+    });
   } else {
     enqueue([id = RegionId(peer.index), message](RegionCore& core, TimePoint now) {
       return core.on_message(id, message, now);
@@ -115,7 +126,8 @@ void ServerNode::enqueue(Event event) {
   pump();
 }
 
-// Events are handled one at a time, and the next one only when the effects of the last are performed.
+// Events are handled one at a time, and the next one only when the effects of the last are
+// performed.
 void ServerNode::pump() {
   if (busy_ || inbox_.empty()) return;
   busy_ = true;
@@ -144,9 +156,10 @@ void ServerNode::write_next() {
     }
     world_.ledger.on_written(region_, batch, *store_);
     if (!batch.sync) continue;
-    world_.sim.after(world_.sim.between(world_.swarm.disk_min, world_.swarm.disk_max), [this, life = life_] {
-      if (life == life_) write_next();
-    });
+    world_.sim.after(world_.sim.between(world_.swarm.disk_min, world_.swarm.disk_max),
+                     [this, life = life_] {
+                       if (life == life_) write_next();
+                     });
     return;
   }
   if (!current_.writes.empty() && dies_here()) return;
@@ -154,7 +167,9 @@ void ServerNode::write_next() {
 }
 
 bool ServerNode::dies_here() {
-  if (!world_.faulty || !world_.swarm.faults.crashes_in_writes || !world_.sim.random().chance(kCrashPerStep)) return false;
+  if (!world_.faulty || !world_.swarm.faults.crashes_in_writes ||
+      !world_.sim.random().chance(kCrashPerStep))
+    return false;
   ++world_.sim.counters()[Count::kCrashesInWrites];
   crash();
   return true;
@@ -182,7 +197,8 @@ void ServerNode::send(const Send& send) {
         reply != nullptr && reply->outcome == PushOutcome::kAcknowledged) {
       world_.ledger.on_acknowledge(region_, reply->shard, reply->id, *store_);
     }
-    if (Link* to = link({true, static_cast<std::uint32_t>(worker->value() - 1)})) to->send(*this, send.message);
+    if (Link* to = link({true, static_cast<std::uint32_t>(worker->value() - 1)}))
+      to->send(*this, send.message);
     return;
   }
   const RegionId region = std::get<RegionId>(send.to);
@@ -198,7 +214,9 @@ void ServerNode::send(const Send& send) {
   if (!entry) return to->send(*this, send.message);
   to->send(*this, send.message, [this, life = life_, region, at = *entry] {
     if (life != life_) return;
-    enqueue([=](RegionCore& core, TimePoint now) { return core.on_drained(region, at.shard, at.version, now); });
+    enqueue([=](RegionCore& core, TimePoint now) {
+      return core.on_drained(region, at.shard, at.version, now);
+    });
   });
 }
 
@@ -210,9 +228,11 @@ void ServerNode::notice(const Notice& notice) {
   if (notice.kind == Notice::Kind::kDuplicate) {
     ++counters[notice.text == "push" ? Count::kDuplicatePushes : Count::kDuplicateOffers];
   }
-  world_.sim.record("notice", static_cast<std::uint64_t>(notice.kind), region_.value(), notice.shard.value());
+  world_.sim.record("notice", static_cast<std::uint64_t>(notice.kind), region_.value(),
+                    notice.shard.value());
   if (world_.sim.tracing() && !notice.text.empty()) {
-    world_.sim.trace("server " + to_string(region_) + " shard " + to_string(notice.shard) + ": " + notice.text);
+    world_.sim.trace("server " + to_string(region_) + " shard " + to_string(notice.shard) + ": " +
+                     notice.text);
   }
 }
 
@@ -225,7 +245,8 @@ void ServerNode::schedule_tick(std::optional<TimePoint> deadline) {
     enqueue([this](RegionCore& core, TimePoint now) {
       ticks_at_once_ = now == last_tick_ ? ticks_at_once_ + 1 : 0;
       last_tick_ = now;
-      if (ticks_at_once_ > kTicksAtOnce) world_.sim.fail("server " + to_string(region_) + " asks for ticks in the past");
+      if (ticks_at_once_ > kTicksAtOnce)
+        world_.sim.fail("server " + to_string(region_) + " asks for ticks in the past");
       return core.on_tick(now);
     });
   });

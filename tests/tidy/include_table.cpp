@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kTable = R"(
 folder            | may include                                       | libraries
 schema            |                                                   |
-shared/base       |                                                   | spdlog@log.cpp fmt@log.cpp
+shared/base       |                                                   | spdlog@log.cpp fmt@log.cpp os@memory.cpp
                   |                                                   | xxhash@checksum.cpp
 shared/tensor     | base                                              | simd cuda boost-json@safetensors.cpp
 shared/codec      | base tensor                                       | simd cuda zstd
@@ -83,7 +83,7 @@ constexpr std::array kLibraries = {
     Library{"simd", "immintrin.h arm_neon.h"},
     Library{"os",
             "arpa/ dirent.h dlfcn.h fcntl.h ifaddrs.h linux/ net/if.h netdb.h netinet/ poll.h"},
-    Library{"os", "pthread.h pwd.h sched.h signal.h spawn.h sys/ termios.h time.h unistd.h"},
+    Library{"os", "malloc.h pthread.h pwd.h sched.h signal.h spawn.h sys/ termios.h time.h unistd.h"},
 };
 
 std::vector<std::string> words_of(std::string_view text) {

@@ -8,31 +8,35 @@ namespace godwit {
 
 std::vector<float> ShardView::progress(const Parameters& theta) const {
   std::vector<float> q(anchor_.size());
-  theta.for_range(layout_.offset, layout_.parameters, [&](std::uint64_t at, std::span<float> values) {
-    kernels::subtract(std::span(q).subspan(at, values.size()), std::span(anchor_).subspan(at, values.size()), values);
-  });
+  theta.for_range(layout_.offset, layout_.parameters,
+                  [&](std::uint64_t at, std::span<float> values) {
+                    kernels::subtract(std::span(q).subspan(at, values.size()),
+                                      std::span(anchor_).subspan(at, values.size()), values);
+                  });
   return q;
 }
 
 void ShardView::rebase(std::span<const float> next, bool spent, const Parameters& theta) {
   // A first anchor replaces whatever the caller started from; nobody trains before it.
   const bool assign = head_.version == Version() || (spent && pending_->steps_since == 0);
-  theta.for_range(layout_.offset, layout_.parameters, [&](std::uint64_t at, std::span<float> values) {
-    const std::span<const float> target = next.subspan(at, values.size());
-    if (assign) {
-      std::copy(target.begin(), target.end(), values.begin());
-      return;
-    }
-    // theta += A' - A + q, summed as A' + (theta - A + q): exact where nothing was trained.
-    const std::span<const float> anchor = std::span(anchor_).subspan(at, values.size());
-    kernels::subtract(values, values, anchor);
-    if (spent) kernels::add(values, std::span(pending_->q).subspan(at, values.size()));
-    kernels::add(values, target);
-  });
+  theta.for_range(
+      layout_.offset, layout_.parameters, [&](std::uint64_t at, std::span<float> values) {
+        const std::span<const float> target = next.subspan(at, values.size());
+        if (assign) {
+          std::copy(target.begin(), target.end(), values.begin());
+          return;
+        }
+        // theta += A' - A + q, summed as A' + (theta - A + q): exact where nothing was trained.
+        const std::span<const float> anchor = std::span(anchor_).subspan(at, values.size());
+        kernels::subtract(values, values, anchor);
+        if (spent) kernels::add(values, std::span(pending_->q).subspan(at, values.size()));
+        kernels::add(values, target);
+      });
   std::copy(next.begin(), next.end(), anchor_.begin());
 }
 
-Result<ShardView::Merged> ShardView::merge(const std::vector<Entry>& entries, const Parameters& theta) {
+Result<ShardView::Merged> ShardView::merge(const std::vector<Entry>& entries,
+                                           const Parameters& theta) {
   Merged merged;
   if (entries.empty()) return merged;
   std::vector<float> next = anchor_;
@@ -42,22 +46,28 @@ Result<ShardView::Merged> ShardView::merge(const std::vector<Entry>& entries, co
   for (const Entry& entry : entries) {
     const EntryHeader& header = entry.header;
     if (header.version != version.next() || header.previous != previous) {
-      return Error{Errc::kForked, "version " + to_string(header.version) + " does not extend " + to_string(version)};
+      return Error{Errc::kForked, "version " + to_string(header.version) + " does not extend " +
+                                      to_string(version)};
     }
     if (header.blocks.size() != entry.payloads.size() ||
         (!header.blocks.empty() && header.blocks.size() != layout_.blocks.size())) {
-      return Error{Errc::kMalformed, "version " + to_string(header.version) + ": wrong number of blocks"};
+      return Error{Errc::kMalformed,
+                   "version " + to_string(header.version) + ": wrong number of blocks"};
     }
     for (std::size_t block = 0; block < header.blocks.size(); ++block) {
       const Block& place = layout_.blocks[block];
-      const std::span<float> values = std::span(next).subspan(place.offset - layout_.offset, place.count);
+      const std::span<float> values =
+          std::span(next).subspan(place.offset - layout_.offset, place.count);
       update.resize(place.count);
-      if (Result<void> decoded = decode_block(header.blocks[block].codec, view(entry.payloads[block]), update); !decoded) {
+      if (Result<void> decoded =
+              decode_block(header.blocks[block].codec, view(entry.payloads[block]), update);
+          !decoded) {
         return decoded.error();
       }
       kernels::add(values, update);
       if (kernels::block_hash(values) != header.blocks[block].state) {
-        return Error{Errc::kCorrupt, "version " + to_string(header.version) + " block " + std::to_string(block) +
+        return Error{Errc::kCorrupt, "version " + to_string(header.version) + " block " +
+                                         std::to_string(block) +
                                          ": the bytes differ from the entry's hash"};
       }
     }
@@ -80,20 +90,25 @@ Result<ShardView::Merged> ShardView::merge(const std::vector<Entry>& entries, co
   return merged;
 }
 
-Result<ShardView::Merged> ShardView::replace(const Snapshot& snapshot, const std::optional<NamedPush>& named,
+Result<ShardView::Merged> ShardView::replace(const Snapshot& snapshot,
+                                             const std::optional<NamedPush>& named,
                                              const Parameters& theta) {
   Result<EntryHeader> header = EntryHeader::decode(view(snapshot.entry));
   if (!header) return header.error();
-  if (snapshot.blocks.size() != layout_.blocks.size()) return Error{Errc::kMalformed, "snapshot: wrong number of blocks"};
+  if (snapshot.blocks.size() != layout_.blocks.size())
+    return Error{Errc::kMalformed, "snapshot: wrong number of blocks"};
   std::vector<float> next(anchor_.size());
   for (std::size_t block = 0; block < snapshot.blocks.size(); ++block) {
     const Block& place = layout_.blocks[block];
-    const std::span<float> values = std::span(next).subspan(place.offset - layout_.offset, place.count);
-    if (Result<void> decoded = decode_block(kSnapshotCodec, view(snapshot.blocks[block]), values); !decoded) {
+    const std::span<float> values =
+        std::span(next).subspan(place.offset - layout_.offset, place.count);
+    if (Result<void> decoded = decode_block(kSnapshotCodec, view(snapshot.blocks[block]), values);
+        !decoded) {
       return decoded.error();
     }
     if (!header->blocks.empty() && kernels::block_hash(values) != header->blocks[block].state) {
-      return Error{Errc::kCorrupt, "snapshot block " + std::to_string(block) + ": the bytes differ from the hash"};
+      return Error{Errc::kCorrupt,
+                   "snapshot block " + std::to_string(block) + ": the bytes differ from the hash"};
     }
   }
   Merged merged;

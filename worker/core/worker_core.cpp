@@ -18,7 +18,8 @@ WorkerEffects WorkerCore::on_connected(TimePoint now) {
   for (Shard& shard : shards_) {
     pull(shard, now, effects);
     shard.retry_at.reset();
-    if (shard.view.pending() && !shard.view.pending()->acknowledged) effects.sends.push_back(shard.view.pending()->push);
+    if (shard.view.pending() && !shard.view.pending()->acknowledged)
+      effects.sends.push_back(shard.view.pending()->push);
   }
   labelled_at_ = now;
   return effects;
@@ -42,7 +43,8 @@ WorkerEffects WorkerCore::offer_initial(const Parameters& theta, TimePoint now) 
   return effects;
 }
 
-WorkerEffects WorkerCore::on_message(const Message& message, const Parameters& theta, TimePoint now) {
+WorkerEffects WorkerCore::on_message(const Message& message, const Parameters& theta,
+                                     TimePoint now) {
   WorkerEffects effects;
   if (const auto* reply = std::get_if<PushReply>(&message)) {
     on_push_reply(*reply, now, effects);
@@ -55,7 +57,8 @@ WorkerEffects WorkerCore::on_message(const Message& message, const Parameters& t
   return effects;
 }
 
-WorkerEffects WorkerCore::on_step(std::uint64_t tokens, float step_seconds, const Parameters& theta, TimePoint now) {
+WorkerEffects WorkerCore::on_step(std::uint64_t tokens, float step_seconds, const Parameters& theta,
+                                  TimePoint now) {
   WorkerEffects effects;
   step_seconds_ = step_seconds_ == 0 ? step_seconds : 0.9F * step_seconds_ + 0.1F * step_seconds;
   for (Shard& shard : shards_) {
@@ -86,15 +89,18 @@ void WorkerCore::boundary(const Parameters& theta, TimePoint now, WorkerEffects&
   if (finishing_) {
     for (Shard& shard : shards_) {
       if (shard.view.pending() || shard.steps == 0) continue;
-      push_shard(shard, PushKind::kPseudoGradient, std::max(last_label_, highest_round().next()), theta, effects);
+      push_shard(shard, PushKind::kPseudoGradient, std::max(last_label_, highest_round().next()),
+                 theta, effects);
     }
     return;
   }
   if (synchronous()) {
     announced_.reset();
     const std::uint32_t wanted = std::max(shards_.front().view.head().sync_steps, 1U);
-    const bool due = std::all_of(shards_.begin(), shards_.end(), [&](const Shard& s) { return s.steps >= wanted; });
-    if (due && everything_named()) push_all(std::max(last_label_, highest_round()).next(), theta, now, effects);
+    const bool due = std::all_of(shards_.begin(), shards_.end(),
+                                 [&](const Shard& s) { return s.steps >= wanted; });
+    if (due && everything_named())
+      push_all(std::max(last_label_, highest_round()).next(), theta, now, effects);
     return;
   }
   if (announced_) {
@@ -104,11 +110,13 @@ void WorkerCore::boundary(const Parameters& theta, TimePoint now, WorkerEffects&
   }
   // Nobody announces: the leader of shard 0 may be away, the others need not wait for it.
   const TimePoint due = labelled_at_ + 2 * settings_.window;
-  if (now >= due) return push_all(std::max(last_label_, highest_round()).next(), theta, now, effects);
+  if (now >= due)
+    return push_all(std::max(last_label_, highest_round()).next(), theta, now, effects);
   effects.wake_at(due);
 }
 
-void WorkerCore::push_all(Round round, const Parameters& theta, TimePoint now, WorkerEffects& effects) {
+void WorkerCore::push_all(Round round, const Parameters& theta, TimePoint now,
+                          WorkerEffects& effects) {
   last_label_ = round;
   labelled_at_ = now;
   for (Shard& shard : shards_) {
@@ -139,9 +147,10 @@ bool WorkerCore::push_shard(Shard& shard, PushKind kind, Round round, const Para
   header.codec = settings_.lan_codec;
   const ShardLayout& layout = shard.view.layout();
   for (const Block& block : layout.blocks) {
-    const CodecSpec codec = block.exact || kind == PushKind::kInitial ? exact_codec(header.codec) : header.codec;
-    pending.push.payloads.push_back(
-        share(encode_block(codec, std::span(pending.q).subspan(block.offset - layout.offset, block.count))));
+    const CodecSpec codec =
+        block.exact || kind == PushKind::kInitial ? exact_codec(header.codec) : header.codec;
+    pending.push.payloads.push_back(share(encode_block(
+        codec, std::span(pending.q).subspan(block.offset - layout.offset, block.count))));
   }
   effects.sends.push_back(pending.push);
   shard.next_sequence = shard.next_sequence.next();
@@ -164,7 +173,8 @@ void WorkerCore::resume(TimePoint now, WorkerEffects& effects) {
   };
   for (Shard& shard : shards_) {
     if (due(shard.pull_at)) pull(shard, now, effects);
-    if (due(shard.retry_at) && shard.view.pending()) effects.sends.push_back(shard.view.pending()->push);
+    if (due(shard.retry_at) && shard.view.pending())
+      effects.sends.push_back(shard.view.pending()->push);
   }
 }
 
@@ -190,7 +200,8 @@ void WorkerCore::on_push_reply(const PushReply& reply, TimePoint now, WorkerEffe
       return;
     case PushOutcome::kRefused:
       if (!ours || pending->acknowledged) return;
-      // Never accepted: its progress is still in theta - A and goes with the next push, under the same number.
+      // Never accepted: its progress is still in theta - A and goes with the next push, under the
+      // same number.
       effects.warnings.push_back("push refused: " + reply.detail);
       shard.steps += pending->push.header.steps;
       shard.tokens += pending->push.header.tokens;
@@ -215,7 +226,8 @@ void WorkerCore::on_pull_reply(const PullReply& reply, const Parameters& theta, 
     effects.merged |= merged->changed;
     if (merged->named) {
       staleness_rounds_ = merged->staleness_rounds;
-      if (merged->named->verdict != Verdict::kApplied) effects.warnings.push_back("push named as refused");
+      if (merged->named->verdict != Verdict::kApplied)
+        effects.warnings.push_back("push named as refused");
     }
   }
   // Without news a server that holds no more pulls answers at once: do not ask in a circle.
@@ -231,17 +243,18 @@ void WorkerCore::pull(Shard& shard, TimePoint now, WorkerEffects& effects) const
   shard.pull_at.reset();
   shard.pulled_at = now;
   const std::optional<PendingPush>& pending = shard.view.pending();
-  effects.sends.push_back(Pull{shard.view.shard(), shard.view.head().version, shard.view.head_hash(),
-                               pending ? std::optional(pending->push.header.id) : std::nullopt,
-                               settings_.pull_wait_ms});
+  effects.sends.push_back(Pull{
+      shard.view.shard(), shard.view.head().version, shard.view.head_hash(),
+      pending ? std::optional(pending->push.header.id) : std::nullopt, settings_.pull_wait_ms});
 }
 
 std::string WorkerCore::must_wait() const {
   if (!ready()) return "for the model";
   for (const Shard& shard : shards_) {
     if (!shard.view.pending()) continue;
-    const std::string what = "for push " + to_string(shard.view.pending()->push.header.id.sequence) + " of shard " +
-                             to_string(shard.view.shard()) + " to be named";
+    const std::string what = "for push " +
+                             to_string(shard.view.pending()->push.header.id.sequence) +
+                             " of shard " + to_string(shard.view.shard()) + " to be named";
     if (synchronous() && shard.steps == 0) return what;
     if (shard.view.pending()->steps_since >= settings_.max_local_steps) return what;
   }
@@ -263,7 +276,8 @@ bool WorkerCore::ready() const {
 }
 
 bool WorkerCore::everything_named() const {
-  return std::none_of(shards_.begin(), shards_.end(), [](const Shard& s) { return s.view.pending().has_value(); });
+  return std::none_of(shards_.begin(), shards_.end(),
+                      [](const Shard& s) { return s.view.pending().has_value(); });
 }
 
 bool WorkerCore::everything_acknowledged() const {
