@@ -1,5 +1,6 @@
 #include "server/app/region_server.h"
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <filesystem>
@@ -12,7 +13,10 @@
 namespace godwit::app {
 namespace {
 
-constexpr int kThreads = 3;  // TLS of several connections side by side; the core has one strand
+// TLS of several connections side by side; the core has one strand. A thread more than there are processors
+// only moves strands from cache to cache.
+unsigned thread_count() { return std::clamp(std::thread::hardware_concurrency(), 2U, 3U); }
+
 constexpr Duration kHelloDeadline = seconds(5);
 // Entries and snapshots that a worker has asked for; one that does not read them is cut off.
 constexpr std::size_t kWorkerQueueBytes = 512U << 20;
@@ -168,7 +172,7 @@ Result<void> RegionServer::run() {
   group_->spawn(strand_, boot());
   group_->spawn(strand_, measure());
   std::vector<std::jthread> threads;
-  for (int i = 1; i < kThreads; ++i) threads.emplace_back([this] { io_.run(); });
+  for (unsigned i = 1; i < thread_count(); ++i) threads.emplace_back([this] { io_.run(); });
   io_.run();
   threads.clear();
   std::lock_guard lock(state_mutex_);
