@@ -41,9 +41,9 @@ TEST(Region, AnAggregateIsJournaledAfterTheLongestDelayAndSurvivesACrash) {
   Bench bench;
   bench.begin(filled(0));
   bench.join(0, 1);
-  bench.join(0, 2);  // the round waits for this one
+  bench.join(0, 2);  // round 2 waits for this one, round 1 was announced before it came
   bench.take_replies();
-  bench.push(0, numbered(1, 1), filled(4));
+  bench.push(0, numbered(1, 2), filled(4));
   EXPECT_TRUE(push_replies(bench).empty()) << "not durable yet";
   bench.pass(bench.settings().ack_max_delay / 2);
   EXPECT_TRUE(push_replies(bench).empty());
@@ -63,7 +63,7 @@ TEST(Region, AnAggregateIsJournaledAfterTheLongestDelayAndSurvivesACrash) {
   EXPECT_EQ(times_named(bench.store(0), replies[0].id, state.version()), 1U);
   EXPECT_EQ(state.values()[3], 3 - 7.0F) << "its sum came back too";
   bench.take_replies();
-  bench.push(0, numbered(1, 1), filled(4));  // the worker repeats it: its acknowledgement was lost
+  bench.push(0, numbered(1, 2), filled(4));  // the worker repeats it: its acknowledgement was lost
   const auto again = push_replies(bench);
   ASSERT_EQ(again.size(), 1U);
   EXPECT_EQ(again[0].outcome, PushOutcome::kAcknowledged);
@@ -76,12 +76,12 @@ TEST(Region, WhatWasNeitherClosedNorJournaledMayBeLostButIsNotAcknowledged) {
   bench.join(0, 1);
   bench.join(0, 2);
   bench.take_replies();
-  bench.push(0, numbered(1, 1), filled(4));
+  bench.push(0, numbered(1, 2), filled(4));
   EXPECT_TRUE(push_replies(bench).empty());
   bench.close(0);
   ASSERT_TRUE(bench.open(0));
   bench.join(0, 1);
-  bench.push(0, numbered(1, 1), filled(4));  // the worker repeats what nobody acknowledged
+  bench.push(0, numbered(1, 2), filled(4));  // the worker repeats what nobody acknowledged
   ASSERT_EQ(push_replies(bench).size(), 1U);
   EXPECT_EQ(bench.shard(0).state().version(), Version(2));
 }
@@ -193,7 +193,7 @@ TEST(Region, ARegionThatIsOnlyTickedStaysLive) {
   bench.join(1, 1);
   for (int i = 0; i < 20; ++i) bench.pass(kPresenceInterval);
   bench.join(0, 2);
-  bench.push(0, numbered(1, 1, 2), filled(1));
+  bench.push(0, numbered(1, 1000, 2), filled(1));
   EXPECT_EQ(bench.shard(0).state().version(), Version(1)) << "the round waits for region 1";
   EXPECT_NE(bench.shard(0).status().waiting_for.find("1"), std::string::npos);
 }
