@@ -23,6 +23,10 @@ constexpr std::uint64_t kBodyBytesLimit = 256ULL << 20U;  // of what is held in 
 // One request over one connection. Asynchronous inside, since only that way every step has a
 // deadline.
 class Exchange {
+  static auto keep(error_code& error) {
+    return [&error](error_code result, std::size_t /*bytes*/) { error = result; };
+  }
+
  public:
   Exchange(const HostPort& address, Duration deadline) : address_(address), deadline_(deadline) {}
 
@@ -52,9 +56,6 @@ class Exchange {
 
  private:
   void arm() { stream_.expires_after(deadline_); }
-  static auto keep(error_code& error) {
-    return [&error](error_code result, std::size_t /*bytes*/) { error = result; };
-  }
   Result<void> run(const error_code& error, const char* what);
 
   HostPort address_;

@@ -26,7 +26,7 @@ std::optional<ShardId> shard_of(const Message& message) {
 
 Result<std::unique_ptr<RegionCore>> RegionCore::open(const RunSettings& settings, const StoreReader& store,
                                                      const Manifest& manifest, Place place, TimePoint now) {
-  std::unique_ptr<RegionCore> core(new RegionCore(settings, Layout(manifest), place));
+  std::unique_ptr<RegionCore> core(new RegionCore(Layout(manifest), place));
   GODWIT_REQUIRE(place.leaders.size() == core->layout_.shards.size(), "a leader for every shard");
   for (std::uint32_t id = 0; id < core->layout_.shards.size(); ++id) {
     Result<std::unique_ptr<ShardCore>> shard = ShardCore::open(

@@ -1,8 +1,9 @@
-// RegionCore: a region server's decisions, all shards. It routes events to its ShardCores, tells leaders who
-// trains here, and relays round announcements to workers. Pure: the server process, the simulator and the
-// benchmarks are shells around it.
+// RegionCore: a region server's decisions, all shards. It routes events to its ShardCores, tells
+// leaders who trains here, and relays round announcements to workers. Pure: the server process, the
+// simulator and the benchmarks are shells around it.
 //
-// One strand owns it. Every event returns Effects, to be performed in the order that effects.h states.
+// One strand owns it. Every event returns Effects, to be performed in the order that effects.h
+// states.
 #pragma once
 
 #include <memory>
@@ -22,8 +23,10 @@ class RegionCore {
     std::vector<std::optional<Epoch>> won_epochs;  // per shard; set where this region leads
   };
   // `settings` and `store` outlive the core. Errors: kCorrupt, kIo, kWrongEpoch.
-  static Result<std::unique_ptr<RegionCore>> open(const RunSettings& settings, const StoreReader& store,
-                                                  const Manifest& manifest, Place place, TimePoint now);
+  static Result<std::unique_ptr<RegionCore>> open(const RunSettings& settings,
+                                                  const StoreReader& store,
+                                                  const Manifest& manifest, Place place,
+                                                  TimePoint now);
 
   Effects start(TimePoint now);
   Effects on_message(RegionId from, const Message& message, TimePoint now);
@@ -31,8 +34,8 @@ class RegionCore {
   Effects on_region_connected(RegionId region, TimePoint now);
   Effects on_region_disconnected(RegionId region, TimePoint now);
   Effects on_worker_left(WorkerId worker, TimePoint now);
-  // A Replicate or Install message to `region` has left for the wire; `version` is that of its entry. Until it
-  // is reported, nothing more is sent to the region and nothing is committed.
+  // A Replicate or Install message to `region` has left for the wire; `version` is that of its
+  // entry. Until it is reported, nothing more is sent to the region and nothing is committed.
   Effects on_drained(RegionId region, ShardId shard, Version version, TimePoint now);
   Effects set_mode(const ModeSetting& setting, TimePoint now);
   Effects on_tick(TimePoint now);
@@ -42,12 +45,10 @@ class RegionCore {
   const Layout& layout() const { return layout_; }
 
  private:
-  RegionCore(const RunSettings& settings, Layout layout, Place place)
-      : settings_(settings), layout_(std::move(layout)), place_(std::move(place)) {}
+  RegionCore(Layout layout, Place place) : layout_(std::move(layout)), place_(std::move(place)) {}
   void announce(const Announce& announce, TimePoint now, Effects& effects);
   void tell_presence(TimePoint now, Effects& effects);
 
-  const RunSettings& settings_;
   Layout layout_;
   Place place_;
   std::vector<std::unique_ptr<ShardCore>> shards_;

@@ -47,9 +47,7 @@ Result<std::unique_ptr<ShardCore>> ShardCore::open(const RunSettings& settings,
 
 ShardCore::ShardCore(const RunSettings& settings, const StoreReader& store, Recovered recovered,
                      Place place)
-    : settings_(settings),
-      store_(store),
-      place_(place),
+    : place_(place),
       state_(std::move(recovered.state)),
       log_(place.shard, store, settings.entry_cache_bytes),
       snapshotter_(settings, state_, recovered.snapshot),

@@ -78,8 +78,6 @@ class ShardCore {
   void settle(TimePoint now, Effects& effects);
   void reload(TimePoint now, Effects& effects);
 
-  const RunSettings& settings_;
-  const StoreReader& store_;
   Place place_;
   ShardState state_;
   EntryLog log_;
