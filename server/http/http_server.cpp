@@ -221,9 +221,12 @@ asio::awaitable<void> HttpServer::Impl::serve(beast::tcp_stream stream) {
 asio::awaitable<Response> HttpServer::Impl::answer(Request request) {
   const auto answer = std::make_shared<Answer>(context_);
   answer->timer.expires_after(options_.answer_deadline);
-  const Router::Done done = [answer](Response response) {
-    answer->response = std::move(response);
-    answer->timer.cancel();
+  // Weak: the service may hold this longer than the server, and its timer, lives.
+  const Router::Done done = [weak = std::weak_ptr(answer)](Response response) {
+    const auto waiting = weak.lock();
+    if (!waiting) return;
+    waiting->response = std::move(response);
+    waiting->timer.cancel();
   };
   router_->handle(request, done);
   if (!answer->response) co_await answer->timer.async_wait(kWait);
