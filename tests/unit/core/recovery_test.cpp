@@ -160,6 +160,17 @@ TEST_F(RecoveryTest, AChangedCommitRecordBreaksTheChain) {
   EXPECT_EQ(recover().error().code, Errc::kCorrupt);
 }
 
+TEST_F(RecoveryTest, ACommitRecordThatWasReplacedBreaksTheChain) {
+  rounds(3);
+  const Bytes key = records::commit_key(ShardId(), Version(2));
+  EntryHeader header = *EntryHeader::decode(**bench_.store(0).get(Family::kLog, key));
+  header.total_tokens += 1;  // nothing but the chain knows it
+  Batch batch;
+  batch.put(Family::kLog, key, header.encode());
+  ASSERT_TRUE(bench_.store(0).write(batch));
+  EXPECT_EQ(recover().error().code, Errc::kCorrupt);
+}
+
 TEST_F(RecoveryTest, PayloadsWithoutACommitRecordAreIgnored) {
   rounds(2);
   Batch batch;
