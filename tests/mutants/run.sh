@@ -71,7 +71,7 @@ leave() {
   if [[ -n "$child" ]]; then kill -KILL -- "-$child" 2>/dev/null || true; fi
   restore
 }
-trap 'leave; echo "run.sh: interrupted" >&2; exit 130' INT TERM HUP
+trap 'leave; echo "run.sh: interrupted"; exit 130' INT TERM HUP
 trap leave EXIT
 
 # in_group LOG COMMAND...: in a process group of its own.
