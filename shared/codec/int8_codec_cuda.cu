@@ -3,7 +3,6 @@
 #include "shared/codec/int8_codec_cuda.h"
 
 #include <bit>
-#include <limits>
 
 #include "shared/base/check.h"
 #include "shared/codec/int8_group.h"
@@ -28,6 +27,7 @@ struct alignas(4) ByteQuad {
 struct Layout {
   std::size_t count;
   std::size_t block_values;
+  std::uint32_t groups_per_block;
 };
 
 // Where a group lies. Offsets in the encoding are multiples of 4.
@@ -38,10 +38,10 @@ struct Group {
   std::size_t bytes_at;  // byte offset of its first q
 };
 
-__device__ Group locate(const Layout& layout, std::size_t index) {
-  const std::size_t groups_per_block = layout.block_values / int8::kGroup;
-  const std::size_t block = index / groups_per_block;
-  const std::size_t within = index % groups_per_block;
+// Divides 32 bits, which is far cheaper than 64.
+__device__ Group locate(const Layout& layout, std::uint32_t index) {
+  const std::size_t block = index / layout.groups_per_block;
+  const std::size_t within = index % layout.groups_per_block;
   const std::size_t block_start = block * layout.block_values;
   const std::size_t here = min(layout.block_values, layout.count - block_start);
   const std::size_t block_at = block * int8::encoded_bytes(layout.block_values);
@@ -52,8 +52,8 @@ __device__ Group locate(const Layout& layout, std::size_t index) {
 }
 
 // The group of this warp: past the end in the last thread block.
-__device__ std::size_t group_index() {
-  return std::size_t{blockIdx.x} * kGroupsPerThreadBlock + threadIdx.x / kLanes;
+__device__ std::uint32_t group_index() {
+  return blockIdx.x * kGroupsPerThreadBlock + threadIdx.x / kLanes;
 }
 
 // Index in the group of the first value of a quad of this lane.
@@ -128,15 +128,16 @@ __global__ void decode_kernel(float* values, std::uint32_t* malformed, const std
 
 unsigned grid_of(const Layout& layout) {
   const std::size_t per_thread_block = kGroupsPerThreadBlock * int8::kGroup;
-  const std::size_t grid = (layout.count + per_thread_block - 1) / per_thread_block;
-  GODWIT_REQUIRE(grid <= std::numeric_limits<int>::max(), "a grid has at most 2^31-1 blocks");
-  return static_cast<unsigned>(grid);
+  return static_cast<unsigned>((layout.count + per_thread_block - 1) / per_thread_block);
 }
 
-void require_blocks(const void* encoded, const float* values, std::size_t block_values) {
+Layout layout_of(const void* encoded, const float* values, std::size_t count, std::size_t block_values) {
   const auto bits = reinterpret_cast<std::uintptr_t>(encoded) | reinterpret_cast<std::uintptr_t>(values);
   GODWIT_REQUIRE(bits % alignof(Quad) == 0, "device arrays are aligned to 16 bytes");
   GODWIT_REQUIRE(block_values > 0 && block_values % int8::kGroup == 0, "a block is whole groups");
+  constexpr std::size_t kMost = std::size_t{1} << 39;  // fewer than 2^32 groups
+  GODWIT_REQUIRE(count <= kMost && block_values <= kMost, "at most 2^39 values");
+  return {count, block_values, static_cast<std::uint32_t>(block_values / int8::kGroup)};
 }
 
 }  // namespace
@@ -148,9 +149,8 @@ std::size_t int8_bytes(std::size_t count, std::size_t block_values) {
 
 Result<void> encode_int8(std::byte* encoded, const float* values, std::size_t count,
                          std::size_t block_values, const Stream& stream) {
-  require_blocks(encoded, values, block_values);
+  const Layout layout = layout_of(encoded, values, count, block_values);
   if (count == 0) return {};
-  const Layout layout{count, block_values};
   encode_kernel<<<grid_of(layout), kThreads, 0, stream.native()>>>(
       reinterpret_cast<std::uint8_t*>(encoded), values, layout);
   return checked(cudaGetLastError(), "encode_int8");
@@ -159,7 +159,7 @@ Result<void> encode_int8(std::byte* encoded, const float* values, std::size_t co
 Result<void> decode_int8(float* values, std::uint32_t* malformed, const std::byte* encoded,
                          std::size_t bytes, std::size_t count, std::size_t block_values,
                          const Stream& stream) {
-  require_blocks(encoded, values, block_values);
+  const Layout layout = layout_of(encoded, values, count, block_values);
   if (bytes != int8_bytes(count, block_values)) {
     return Error{Errc::kMalformed, "int8 blocks of together " + std::to_string(count) +
                                        " values have " + std::to_string(bytes) + " bytes"};
@@ -167,7 +167,6 @@ Result<void> decode_int8(float* values, std::uint32_t* malformed, const std::byt
   const Result<void> zeroed =
       checked(cudaMemsetAsync(malformed, 0, sizeof(*malformed), stream.native()), "decode_int8");
   if (!zeroed || count == 0) return zeroed;
-  const Layout layout{count, block_values};
   decode_kernel<<<grid_of(layout), kThreads, 0, stream.native()>>>(
       values, malformed, reinterpret_cast<const std::uint8_t*>(encoded), layout);
   return checked(cudaGetLastError(), "decode_int8");

@@ -2,7 +2,8 @@
 // bytes (REQUIRED); a call returns once its work is queued on `stream`.
 //
 // Every block at once: `count` values are blocks of `block_values` each (REQUIRED: a multiple of
-// int8::kGroup), the last one perhaps shorter; their encodings lie one after another without a gap.
+// int8::kGroup; at most 2^39), the last one perhaps shorter; their encodings lie one after another
+// without a gap.
 #pragma once
 
 #include <cstddef>

@@ -24,6 +24,7 @@ Error no_device(const char* why) {
 
 Result<void> checked(cudaError_t status, const char* doing) {
   if (status == cudaSuccess) return {};
+  cudaGetLastError();  // the runtime remembers it: the next launch would report it once more
   return Error{code_of(status), std::string(doing) + ": " + cudaGetErrorString(status)};
 }
 

@@ -145,6 +145,8 @@ struct Blocks {
   const float* in[kIn];
   std::size_t count;
   std::size_t block_values;
+
+  unsigned chunks_per_block() const { return static_cast<unsigned>(blocks_of(block_values, kChunk)); }
 };
 
 // Adds the terms of all threads of this thread block to *total.
@@ -179,13 +181,12 @@ __device__ std::uint64_t quad_sum(const Blocks<kIn>& blocks, std::size_t block_s
   return sum;
 }
 
-// One thread block sums one chunk; a chunk lies in one block.
+// One thread block sums one chunk; a chunk lies in one block. Divides 32 bits, which is far cheaper than 64.
 template <class Term, std::size_t kIn>
-__global__ void sum_kernel(std::uint64_t* totals, Blocks<kIn> blocks, Term term) {
-  const std::size_t chunks_per_block = (blocks.block_values + kChunk - 1) / kChunk;
+__global__ void sum_kernel(std::uint64_t* totals, Blocks<kIn> blocks, unsigned chunks_per_block, Term term) {
   const std::size_t block = blockIdx.x / chunks_per_block;
   const std::size_t block_start = block * blocks.block_values;
-  const std::size_t start = block_start + blockIdx.x % chunks_per_block * kChunk;
+  const std::size_t start = block_start + std::size_t{blockIdx.x % chunks_per_block} * kChunk;
   const std::size_t block_end = min(block_start + blocks.block_values, blocks.count);
   const std::size_t end = min(start + kChunk, block_end);
   std::uint64_t sum = 0;
@@ -203,13 +204,14 @@ Result<void> sum_blocks(const char* name, std::uint64_t* totals, const Blocks<kI
   for (const float* in : blocks.in) require_aligned({in});
   const std::size_t block_values = blocks.block_values;
   GODWIT_REQUIRE(block_values > 0 && block_values % kQuad == 0, "blocks start at a quad");
+  GODWIT_REQUIRE(block_values <= kBlockValuesMax, "a block has at most 2^32 values");
   if (blocks.count == 0) return {};
   const std::size_t bytes = blocks_of(blocks.count, block_values) * sizeof(std::uint64_t);
   if (Result<void> zeroed = checked(cudaMemsetAsync(totals, 0, bytes, stream.native()), name); !zeroed)
     return zeroed;
-  const std::size_t chunks = blocks.count / block_values * blocks_of(block_values, kChunk) +
+  const std::size_t chunks = blocks.count / block_values * blocks.chunks_per_block() +
                              blocks_of(blocks.count % block_values, kChunk);
-  sum_kernel<<<grid_of(chunks), kThreads, 0, stream.native()>>>(totals, blocks, term);
+  sum_kernel<<<grid_of(chunks), kThreads, 0, stream.native()>>>(totals, blocks, blocks.chunks_per_block(), term);
   return checked(cudaGetLastError(), name);
 }
 

@@ -28,7 +28,8 @@ Result<void> nesterov_step(float* next, float* velocity, const float* base, cons
                            float momentum, const Stream& stream);
 
 // Of every block at once: `count` values are blocks of `block_values` each (REQUIRED: a multiple of
-// 4), the last one perhaps shorter. Writes blocks_of(count, block_values) numbers.
+// 4, at most kBlockValuesMax), the last one perhaps shorter. Writes blocks_of(count, block_values) numbers.
+inline constexpr std::size_t kBlockValuesMax = std::size_t{1} << 32;
 constexpr std::size_t blocks_of(std::size_t count, std::size_t block_values) {
   return (count + block_values - 1) / block_values;
 }

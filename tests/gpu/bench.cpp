@@ -2,6 +2,7 @@
 // the same minute. Prints one JSON object; exit code 77, and the reason, where there is no device.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <span>
 #include <string>

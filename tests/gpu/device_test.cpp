@@ -1,9 +1,10 @@
 // Handles of the CUDA runtime; the first test needs no device, and wants none.
-#include "tests/gpu/gpu_fixture.h"
-
 #include <cstdint>
 #include <limits>
 #include <numeric>
+
+#include "shared/tensor/kernels_cuda.h"
+#include "tests/gpu/gpu_fixture.h"
 
 namespace godwit {
 namespace {
@@ -32,7 +33,8 @@ TEST_F(GpuTest, AFullDeviceIsAnAnswer) {
   ASSERT_FALSE(buffer);
   EXPECT_EQ(buffer.error().code, Errc::kOverloaded) << buffer.error().to_string();
   DeviceArray<float> still_works({1.5F}, stream());
-  EXPECT_EQ(still_works.read(), std::vector<float>{1.5F});
+  expect_ok(cuda::scale(still_works.data(), 1, 2, stream()));
+  EXPECT_EQ(still_works.read(), std::vector<float>{3});
 }
 
 }  // namespace

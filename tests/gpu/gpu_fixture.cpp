@@ -52,6 +52,8 @@ const std::vector<GpuSample>& gpu_samples() {
   return all;
 }
 
+void PrintTo(const GpuSample& sample, std::ostream* out) { *out << sample.name; }
+
 void expect_ok(const Result<void>& result) {
   if (!result) ADD_FAILURE() << result.error().to_string();
 }

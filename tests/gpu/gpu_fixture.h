@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <ostream>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ struct GpuSample {
   std::vector<float> values(std::size_t count, Random& random) const;
 };
 const std::vector<GpuSample>& gpu_samples();
+void PrintTo(const GpuSample& sample, std::ostream* out);  // for googletest
 
 // Fails the test, naming the error.
 void expect_ok(const Result<void>& result);

@@ -21,9 +21,14 @@ bin=build/cuda/bin
 output="$(mktemp -d)"
 trap 'rm -rf "$output"' EXIT
 
-"$bin/gpu_test" --gtest_brief=1 | tee "$output/tests"
-
 status=0
+"$bin/gpu_test" --gtest_brief=1 >"$output/tests" || status=$?
+if ((status != 0)); then
+  cat "$output/tests" >&2
+  exit 1
+fi
+tail -n 3 "$output/tests"
+
 "$bin/gpu_bench" >"$output/bench" 2>"$output/reason" || status=$?
 if ((status == 77)); then
   echo "GPU tests were skipped: $(cat "$output/reason")"
