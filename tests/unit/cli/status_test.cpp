@@ -180,6 +180,15 @@ TEST_F(StatusTest, ADifferentBlockIsNamed) {
   EXPECT_FALSE(json().at("replicas_identical").as_bool());
 }
 
+TEST_F(StatusTest, DifferentLogsAreNamedButNotOneThatAReplicaNoLongerTells) {
+  us_west.service.shard = eu.service.shard = ShardId(0);
+  eu.service.entry_hash = Hash(0xdef);
+  EXPECT_EQ(run({"verify"}), 1);
+  EXPECT_THAT(out.str(), HasSubstr("the log: entry 0000000000000abc and 0000000000000def"));
+  eu.service.entry_hash = Hash();  // it went on while it was asked
+  EXPECT_EQ(run({"verify"}), 0) << error.str();
+}
+
 TEST_F(StatusTest, AReplicaThatNeverArrivesTimesOut) {
   us_west.service.shard = ShardId(0);
   eu.service.shard = ShardId(7);  // answers 404 for shard 0

@@ -47,7 +47,7 @@ class FakeService final : public AdminService {
       if (asked_shard != shard)
         return done(Error{Errc::kNotFound, "no shard " + to_string(asked_shard)});
       done(BlockHashesReport{
-          shard, version.value_or(Version(9)), Hash(0xabc), {block_hash, Hash(~0ULL)}});
+          shard, version.value_or(Version(9)), entry_hash, {block_hash, Hash(~0ULL)}});
     });
   }
   void model(Callback<Result<SharedBytes>> done) override {
@@ -78,6 +78,7 @@ class FakeService final : public AdminService {
   StatusReport report = sample_status();
   Result<SharedBytes> model_file = share(Bytes(10));
   ShardId shard{1};  // the only one
+  Hash entry_hash{0xabc};
   Hash block_hash{1};
   std::optional<ModeRequest> asked;
   int stops = 0;
