@@ -43,18 +43,18 @@ godwit::Result<godwit::http::HttpOptions> admin_options(const godwit::ClusterCon
   return options;
 }
 
-int serve(const std::string& file, const std::string& name) {
+// `name` or `region` says which server of `file` this process is.
+int serve(const std::string& file, const std::string& name, const std::string& region) {
   using namespace godwit;
   const sigset_t signals = block_signals();
   Result<ClusterConfig> config = load_cluster_config(file);
   if (!config) return fail(kExitUsage, config.error().context);
-  const ServerConfig* own = config->find_server(name);
-  if (own == nullptr) return fail(kExitUsage, "no [[server]] is called '" + name + "' in " + file);
+  const ServerConfig* own = name.empty() ? config->find_region(region) : config->find_server(name);
+  if (own == nullptr) return fail(kExitUsage, "no [[server]] of " + file + " is '" + name + region + "'");
   Result<http::HttpOptions> admin = admin_options(*config, *own);
   if (!admin) return fail(kExitUsage, admin.error().to_string());
-
   metrics::Registry registry({config->name, own->region, GODWIT_VERSION, "", __VERSION__, "1"});
-  Result<std::unique_ptr<app::RegionServer>> server = app::RegionServer::start(*config, name, registry);
+  Result<std::unique_ptr<app::RegionServer>> server = app::RegionServer::start(*config, own->name, registry);
   if (!server) return fail(server.error().code == Errc::kConfig ? kExitUsage : kExitFailed, server.error().to_string());
   Result<std::unique_ptr<http::HttpServer>> http = http::HttpServer::start(std::move(*admin), **server, registry);
   if (!http) return fail(kExitFailed, http.error().to_string());
@@ -78,9 +78,12 @@ int serve(const std::string& file, const std::string& name) {
 int main(int count, char** arguments) {
   godwit::keep_freed_memory();
   CLI::App app{"godwit-server: a region's parameter server", "godwit-server"};
-  std::string file = "cluster.toml", name, level = "info";
+  std::string file = "cluster.toml", name, region, level = "info";
   app.add_option("--config", file, "cluster.toml");
-  app.add_option("--name", name, "which [[server]] of it this process is")->required();
+  CLI::Option_group* const which = app.add_option_group("which [[server]] of it this process is");
+  which->add_option("--name", name, "by its name");
+  which->add_option("--region", region, "by its region");
+  which->require_option(1);
   app.add_option("--log", level, "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
   app.set_version_flag("--version", GODWIT_VERSION);
@@ -91,7 +94,7 @@ int main(int count, char** arguments) {
     return code == 0 ? 0 : kExitUsage;
   }
   using godwit::log::Level;
-  godwit::log::start(name, level == "debug" ? Level::kDebug : level == "warning" ? Level::kWarning
+  godwit::log::start(name + region, level == "debug" ? Level::kDebug : level == "warning" ? Level::kWarning
                            : level == "error" ? Level::kError : Level::kInfo);
-  return serve(file, name);
+  return serve(file, name, region);
 }

@@ -7,6 +7,7 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/json.hpp>
+#include <ctime>
 #include <fstream>
 #include <limits>
 
@@ -107,6 +108,12 @@ Request make_request(const HostPort& address, const std::string& token, beast::h
   return request;
 }
 
+std::optional<std::chrono::system_clock::time_point> parse_date(const std::string& header) {
+  std::tm parts{};
+  if (::strptime(header.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &parts) == nullptr) return std::nullopt;
+  return std::chrono::system_clock::from_time_t(::timegm(&parts));
+}
+
 Result<Answer> ask(const HostPort& address, const Request& request, Duration deadline) {
   Exchange exchange(address, deadline);
   if (auto connected = exchange.connect(); !connected) return connected.error();
@@ -114,7 +121,9 @@ Result<Answer> ask(const HostPort& address, const Request& request, Duration dea
   beast::http::response_parser<beast::http::string_body> parser;
   parser.body_limit(kBodyBytesLimit);
   if (auto read = exchange.read(parser); !read) return read.error();
-  return Answer{static_cast<int>(parser.get().result_int()), parser.get().body()};
+  const auto date = parser.get()[beast::http::field::date];
+  return Answer{static_cast<int>(parser.get().result_int()), parser.get().body(),
+                parse_date(std::string(date.data(), date.size()))};
 }
 
 // The rest of a body, piece by piece, to a file.

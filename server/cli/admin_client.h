@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "server/cli/console.h"
@@ -15,6 +16,8 @@ namespace godwit::cli {
 struct Answer {
   int status = 0;
   std::string body;
+  // Its clock, from the Date header; in seconds.
+  std::optional<std::chrono::system_clock::time_point> date = std::nullopt;
 };
 
 class AdminClient {

@@ -5,6 +5,7 @@
 #include "server/cli/admin_client.h"
 #include "server/cli/cluster_commands.h"
 #include "server/cli/command_line.h"
+#include "server/cli/doctor_command.h"
 #include "server/cli/exit_code.h"
 #include "server/cli/init.h"
 #include "server/cli/status_command.h"
@@ -114,6 +115,7 @@ int run_in_cluster(const CommandLine& line, const Console& console) {
     case Command::kModelExport:
       return run_model_export(line, *config, console);
     case Command::kInit:
+    case Command::kDoctor:
     case Command::kExplain:
     case Command::kVersion:
     case Command::kExitCodes:
@@ -135,6 +137,8 @@ int run(const std::vector<std::string>& arguments, const Console& console) {
   switch (parsed.line->command) {
     case Command::kInit:
       return run_init(*parsed.line, console);
+    case Command::kDoctor:
+      return run_doctor(*parsed.line, console);
     case Command::kExplain:
       return run_explain(*parsed.line, console);
     case Command::kVersion:

@@ -21,18 +21,6 @@ constexpr Duration kProbeDeadline = seconds(2);
 constexpr auto kPoll = std::chrono::milliseconds(50);
 constexpr std::size_t kLogLines = 5;
 
-Failure no_such_server(const ClusterConfig& config, const std::string& name) {
-  std::vector<std::string> names;
-  std::string all;
-  for (const ServerConfig& server : config.servers) {
-    names.push_back(server.name);
-    all += (all.empty() ? "" : ", ") + server.name;
-  }
-  const std::string nearest = nearest_name(name, names);
-  return Failure("GODWIT-E4002", "no [[server]] has the name \"" + name + "\"",
-                 nearest.empty() ? "use one of " + all : "did you mean " + nearest + "?");
-}
-
 // Why a server is not ready yet; empty when it is.
 std::string why_not_ready(const ServerConfig& server) {
   const AdminClient client(server.admin, "");
@@ -91,6 +79,18 @@ int start_all(const Servers& servers, const ClusterConfig& config, const Process
 }
 
 }  // namespace
+
+Failure no_such_server(const ClusterConfig& config, const std::string& name) {
+  std::vector<std::string> names;
+  std::string all;
+  for (const ServerConfig& server : config.servers) {
+    names.push_back(server.name);
+    all += (all.empty() ? "" : ", ") + server.name;
+  }
+  const std::string nearest = nearest_name(name, names);
+  return Failure("GODWIT-E4002", "no [[server]] has the name \"" + name + "\"",
+                 nearest.empty() ? "use one of " + all : "did you mean " + nearest + "?");
+}
 
 int run_up(const CommandLine& line, const ClusterConfig& config, const Processes& processes,
            const Console& console) {

@@ -15,4 +15,7 @@ int run_kill(const CommandLine& line, const ClusterConfig& config, const Process
 int run_start(const CommandLine& line, const ClusterConfig& config, const Processes& processes,
               const Console& console);
 
+// With the name that was meant, or all there are.
+Failure no_such_server(const ClusterConfig& config, const std::string& name);
+
 }  // namespace godwit::cli

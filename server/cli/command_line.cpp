@@ -24,6 +24,7 @@ class Grammar {
   void add_processes();
   void add_run();
   void add_verify();
+  void add_doctor();
   void add_help();
   void add_format(CLI::App* command);
   void add_duration(CLI::App* command, const std::string& flag, Duration& out,
@@ -78,6 +79,7 @@ Grammar::Grammar() {
   add_processes();
   add_run();
   add_verify();
+  add_doctor();
   add_help();
 }
 
@@ -119,8 +121,12 @@ void Grammar::add_init() {
   init->add_option("DIR", line_.directory, "Folder to make")->required();
   init->add_option("--name", flags.name, "Name of the cluster, in every certificate")
       ->capture_default_str();
-  init->add_option("--regions", flags.regions, "How many, or their names: us-west,eu-central")
+  init->add_option("--regions", flags.regions,
+                   "How many, their names (us-west,eu-central), or also the address of each one's "
+                   "machine (us-west=10.77.0.1,eu-central=10.77.0.2)")
       ->capture_default_str();
+  init->add_flag("--admin-beyond-loopback", flags.admin_beyond_loopback,
+                 "Admin ports on these addresses, too: HTTP in the clear, for private networks");
   init->add_option("--shards", flags.shards, "Parts of the model, each with a log of its own")
       ->capture_default_str()
       ->check(CLI::Range(1, 4096));
@@ -193,6 +199,16 @@ void Grammar::add_verify() {
                    "Files that workers wrote; with --offline")
       ->type_name("FILE");
   verify->footer("Example:\n  godwit verify --offline --acknowledgements acks/*.txt");
+}
+
+void Grammar::add_doctor() {
+  CLI::App* const doctor =
+      command(app_, "doctor", "Why can a server not be reached? Checks this machine and all ports", Command::kDoctor);
+  add_format(doctor);
+  CLI::Option* const server =
+      doctor->add_option("--server", line_.name, "Which server of cluster.toml this machine is");
+  doctor->add_option("--region", line_.region, "The same, by its region (default: whose key is here)")
+      ->excludes(server);
 }
 
 void Grammar::add_help() {

@@ -20,6 +20,7 @@ enum class Command : unsigned char {
   kModeSync,
   kModeAsync,
   kVerify,
+  kDoctor,
   kModelExport,
   kExplain,
   kVersion,
@@ -31,7 +32,8 @@ enum class Format : unsigned char { kTable, kJson };
 // As written on the command line; init.h says what it means. Empty: the default.
 struct InitFlags {
   std::string name = "local";
-  std::string regions = "3";  // how many, or their names with commas between
+  std::string regions = "3";  // how many, or their names with commas between, or NAME=ADDRESS
+  bool admin_beyond_loopback = false;  // with addresses: the admin ports are there, too
   std::uint32_t shards = 2;
   std::uint32_t workers = 1;  // certificates per region
   std::string control;        // region of the control store; default: the first
@@ -44,7 +46,8 @@ struct CommandLine {
   std::filesystem::path directory = ".";  // of cluster.toml
   Format format = Format::kTable;
   InitFlags init;
-  std::string name;            // up, down, kill, start: a server; explain: a code
+  std::string name;            // up, down, kill, start, doctor: a server; explain: a code
+  std::string region;          // doctor: instead of the name
   std::filesystem::path file;  // model export
   std::vector<std::filesystem::path> acknowledgements;
   std::uint32_t sync_steps = 0;    // mode sync: 0 as it was

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -24,6 +25,10 @@ constexpr int kAuthorityDays = 3650;
 constexpr int kCertificateDays = 825;
 constexpr std::uint32_t kRegionsMax = 64;
 constexpr std::uint32_t kWorkersMax = 1024;
+// Of servers on machines of their own. On loopback each admin port is another one, so that one
+// machine can hold the ends of tunnels to all.
+constexpr std::uint16_t kDataPort = 7700;
+constexpr std::uint16_t kFirstAdminPort = 7780;
 constexpr std::array kRegionNames = {"us-west", "eu-central", "ap-southeast", "us-east",
                                      "sa-east", "eu-north",   "ap-south",     "af-south"};
 
@@ -165,6 +170,29 @@ Result<std::string> make_token() {
   return token;
 }
 
+// "us-west", or "us-west=10.77.0.1": on that machine.
+Result<ServerConfig> plan_server(const std::string& text, std::uint16_t index, bool open_admin) {
+  const std::size_t equals = text.find('=');
+  ServerConfig server;
+  server.name = server.region = text.substr(0, equals);
+  server.region_id = RegionId(index);
+  server.data.host = server.admin.host = "127.0.0.1";
+  if (equals == std::string::npos) return server;
+  server.data.host = text.substr(equals + 1);
+  std::array<unsigned char, sizeof(in6_addr)> parsed{};
+  if (::inet_pton(AF_INET, server.data.host.c_str(), parsed.data()) != 1 &&
+      ::inet_pton(AF_INET6, server.data.host.c_str(), parsed.data()) != 1) {
+    return flag_error("--regions", '"' + server.data.host +
+                                       "\" is no numeric address: servers listen on it and others "
+                                       "dial it, as in us-west=10.77.0.1");
+  }
+  server.data.port = kDataPort;
+  server.admin.port = static_cast<std::uint16_t>(kFirstAdminPort + (open_admin ? 0 : index));
+  server.admin_beyond_loopback = open_admin;
+  if (open_admin) server.admin.host = server.data.host;
+  return server;
+}
+
 }  // namespace
 
 Result<ClusterConfig> plan_cluster(const InitFlags& flags) {
@@ -173,15 +201,19 @@ Result<ClusterConfig> plan_cluster(const InitFlags& flags) {
   ClusterConfig config;
   config.name = flags.name;
   for (const std::string& region : *regions) {
-    ServerConfig server;
-    server.name = region;
-    server.region = region;
-    server.region_id = RegionId(static_cast<std::uint32_t>(config.regions.size()));
-    server.data.host = server.admin.host = "127.0.0.1";
-    config.regions.push_back(region);
-    config.servers.push_back(server);
+    auto server = plan_server(region, static_cast<std::uint16_t>(config.regions.size()),
+                              flags.admin_beyond_loopback);
+    if (!server) return server.error();
+    config.regions.push_back(server->region);
+    config.servers.push_back(std::move(*server));
   }
-  config.control = flags.control.empty() ? regions->front() : flags.control;
+  const auto has_machine = [](const ServerConfig& server) { return server.data.port != 0; };
+  const auto machines = std::ranges::count_if(config.servers, has_machine);
+  if (machines != 0 && machines != std::ssize(config.servers))
+    return flag_error("--regions", "give all regions an address, or none");
+  if (flags.admin_beyond_loopback && machines == 0)
+    return flag_error("--admin-beyond-loopback", "needs addresses, as in --regions us=10.77.0.1");
+  config.control = flags.control.empty() ? config.regions.front() : flags.control;
   if (config.find_server(config.control) == nullptr) {
     return flag_error("--control", "\"" + flags.control + "\" is none of the regions");
   }
@@ -207,12 +239,12 @@ Result<ClusterConfig> plan_cluster(const InitFlags& flags) {
 Result<void> pick_ports(ClusterConfig& config) {
   PortPicker ports;
   for (ServerConfig& server : config.servers) {
-    const auto data = ports.pick();
-    const auto admin = ports.pick();
-    if (!data) return data.error();
-    if (!admin) return admin.error();
-    server.data.port = *data;
-    server.admin.port = *admin;
+    for (HostPort* address : {&server.data, &server.admin}) {
+      if (address->port != 0) continue;
+      const auto port = ports.pick();
+      if (!port) return port.error();
+      address->port = *port;
+    }
   }
   return {};
 }
@@ -258,8 +290,11 @@ int run_init(const CommandLine& line, const Console& console) {
     table.add({server.name, server.region, to_string(server.data), to_string(server.admin)});
   }
   console.out << table.text();
-  console.error << "wrote " << (directory / kClusterFileName).string() << "; next: godwit up -C "
-                << directory.string() << "\n";
+  const bool here = config->servers.front().data.is_loopback();
+  console.error << "wrote " << (directory / kClusterFileName).string() << "; next: "
+                << (here ? "godwit up -C " + directory.string()
+                         : "copy each machine's files to it, see docker/three_machines.md")
+                << "\n";
   return exit_code::kSuccess;
 }
 

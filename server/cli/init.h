@@ -8,9 +8,10 @@
 
 namespace godwit::cli {
 
-// The configuration that the flags ask for, with ports still 0. Errors: kConfig, naming the flag.
+// The configuration that the flags ask for. Ports of this machine are still 0; servers on machines
+// of their own have the usual ones. Errors: kConfig, naming the flag.
 Result<ClusterConfig> plan_cluster(const InitFlags& flags);
-// Fills in loopback ports that are free now. Errors: kIo.
+// Where a port is 0: a loopback port that is free now. Errors: kIo.
 Result<void> pick_ports(ClusterConfig& config);
 // Writes everything into `directory`, cluster.toml last. Errors: kIo, kConfig.
 Result<void> write_cluster(const ClusterConfig& config, std::uint32_t workers,

@@ -1,6 +1,8 @@
 #include "server/http/http_message.h"
 
+#include <array>
 #include <boost/json.hpp>
+#include <ctime>
 
 #include "shared/base/problem.h"
 
@@ -36,6 +38,15 @@ Response problem_response(const Error& error, std::string_view request_id, int s
   response.content_type = "application/problem+json";
   if (problem.retryable) response.retry_after_seconds = kRetryAfterSeconds;
   return response;
+}
+
+std::string http_date(std::chrono::system_clock::time_point time) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  std::array<char, 40> text{};
+  const std::size_t size = std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+  return std::string(text.data(), size);
 }
 
 }  // namespace godwit::http

@@ -1,6 +1,7 @@
 // Request and Response: HTTP as the router sees it, without a socket.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,5 +40,8 @@ Response json_response(int status, std::string_view json);
 // RFC 9457, with code, hint and retryable of the error's Problem. `status` overrides that of the
 // Problem.
 Response problem_response(const Error& error, std::string_view request_id, int status = 0);
+
+// As the Date header writes it: "Sun, 06 Nov 1994 08:49:37 GMT".
+std::string http_date(std::chrono::system_clock::time_point time);
 
 }  // namespace godwit::http

@@ -243,6 +243,7 @@ asio::awaitable<bool> HttpServer::Impl::send(beast::tcp_stream& stream, const Re
   Header header(static_cast<field::status>(response.status), 11);
   header.set(field::field::content_type, response.content_type);
   header.set(field::field::cache_control, "no-store");
+  header.set(field::field::date, http_date(std::chrono::system_clock::now()));
   header.set("X-Content-Type-Options", "nosniff");
   if (!request_id.empty()) header.set("X-Request-Id", request_id);
   if (!response.allow.empty()) header.set(field::field::allow, response.allow);

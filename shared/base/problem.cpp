@@ -26,6 +26,9 @@ constexpr std::array kProblems = {
     Problem{"GODWIT-E1102", "not allowed",
             "the caller is known but may not do this, or a browser sent it",
             "use `godwit` on a machine that has the cluster's folder", 403, 6, false},
+    Problem{"GODWIT-E1103", "clocks differ",
+            "a clock is wrong: certificates look expired, or as if they were not valid yet",
+            "set it, where it is wrong: `timedatectl set-ntp true`", 500, 1, false},
     Problem{
         "GODWIT-E2001", "configuration is wrong", "a flag or a value of cluster.toml is not valid",
         "correct what the message names: it gives the place and a valid example", 500, 2, false},
@@ -36,6 +39,9 @@ constexpr std::array kProblems = {
             "choose another folder, or remove this one with all its data", 409, 5, false},
     Problem{"GODWIT-E2004", "cluster is running", "the command needs stopped servers",
             "stop them with `godwit down`", 409, 5, false},
+    Problem{"GODWIT-E2005", "files are missing or open to others",
+            "a machine needs cluster.toml, admin.token, ca.crt and its own .crt and .key; secrets have mode 600",
+            "copy them from the folder that `godwit init` made; docker/three_machines.md lists them", 500, 1, false},
     Problem{
         "GODWIT-E3001", "overloaded", "a named limit is full",
         "wait: senders retry by themselves; if it lasts, a region or link is slower than the rest",
@@ -88,6 +94,8 @@ constexpr std::array kProblems = {
     Problem{"GODWIT-E6002", "the operating system refused",
             "a disk, file or socket operation failed",
             "the message has the system's words: usually space or permissions", 500, 1, false},
+    Problem{"GODWIT-E6003", "the machine is short of something", "disk space or open files run out soon",
+            "the message names the limit and what is left", 500, 1, false},
     Problem{"GODWIT-E6101", "pushes missing or twice",
             "the logs do not name every acknowledged push exactly once",
             "keep the data directories and report it: this must never happen", 500, 1, false},

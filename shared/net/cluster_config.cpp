@@ -67,6 +67,11 @@ const ServerConfig* ClusterConfig::find_server(std::string_view server) const {
   return found == servers.end() ? nullptr : &*found;
 }
 
+const ServerConfig* ClusterConfig::find_region(std::string_view region) const {
+  const auto found = std::ranges::find(servers, region, &ServerConfig::region);
+  return found == servers.end() ? nullptr : &*found;
+}
+
 const ServerConfig& ClusterConfig::control_server() const {
   const ServerConfig* const server = find_server(control);
   GODWIT_CHECK(server != nullptr, "a parsed configuration names its control server");

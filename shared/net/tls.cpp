@@ -27,33 +27,6 @@ Result<std::string> read_file(const std::filesystem::path& file) {
   return text;
 }
 
-Result<Identity> certificate_identity(X509* certificate) {
-  const auto refused = [](std::string_view why) {
-    return Error{Errc::kUnauthenticated,
-                 "certificate: " + std::string(why) + "; issue one with `godwit init`"};
-  };
-  const bool says_authority = (X509_get_extension_flags(certificate) & EXFLAG_CA) != 0;
-  if (says_authority || X509_check_ca(certificate) != 0) {
-    return refused("it is an authority, not a leaf");
-  }
-  const NamesHandle names(static_cast<GENERAL_NAMES*>(
-      X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
-  const GENERAL_NAME* uri = nullptr;
-  for (int i = 0; names && i < sk_GENERAL_NAME_num(names.get()); ++i) {
-    const GENERAL_NAME* entry = sk_GENERAL_NAME_value(names.get(), i);
-    if (entry->type != GEN_URI) continue;
-    if (uri != nullptr) return refused("it carries more than one URI name");
-    uri = entry;
-  }
-  if (uri == nullptr) return refused("it carries no URI name");
-  const ASN1_IA5STRING* text = uri->d.uniformResourceIdentifier;
-  const std::string_view characters(reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
-                                    static_cast<std::size_t>(ASN1_STRING_length(text)));
-  Result<Identity> identity = parse_identity(characters);
-  if (!identity) return refused(identity.error().context);
-  return identity;
-}
-
 Result<void> trust(SSL_CTX* context, const std::string& authority_pem) {
   X509_STORE* store = SSL_CTX_get_cert_store(context);
   const BioHandle pem = bio_over(authority_pem);
@@ -125,6 +98,33 @@ Error describe_reason(const ssl_st* session, int reason) {
 }
 
 }  // namespace
+
+Result<Identity> certificate_identity(X509* certificate) {
+  const auto refused = [](std::string_view why) {
+    return Error{Errc::kUnauthenticated,
+                 "certificate: " + std::string(why) + "; issue one with `godwit init`"};
+  };
+  const bool says_authority = (X509_get_extension_flags(certificate) & EXFLAG_CA) != 0;
+  if (says_authority || X509_check_ca(certificate) != 0) {
+    return refused("it is an authority, not a leaf");
+  }
+  const NamesHandle names(static_cast<GENERAL_NAMES*>(
+      X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
+  const GENERAL_NAME* uri = nullptr;
+  for (int i = 0; names && i < sk_GENERAL_NAME_num(names.get()); ++i) {
+    const GENERAL_NAME* entry = sk_GENERAL_NAME_value(names.get(), i);
+    if (entry->type != GEN_URI) continue;
+    if (uri != nullptr) return refused("it carries more than one URI name");
+    uri = entry;
+  }
+  if (uri == nullptr) return refused("it carries no URI name");
+  const ASN1_IA5STRING* text = uri->d.uniformResourceIdentifier;
+  const std::string_view characters(reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
+                                    static_cast<std::size_t>(ASN1_STRING_length(text)));
+  Result<Identity> identity = parse_identity(characters);
+  if (!identity) return refused(identity.error().context);
+  return identity;
+}
 
 Result<TlsOptions> load_tls_options(const std::filesystem::path& authority,
                                     const std::filesystem::path& certificate,

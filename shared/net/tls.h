@@ -11,6 +11,7 @@
 
 struct ssl_ctx_st;
 struct ssl_st;
+struct x509_st;
 
 namespace godwit::net {
 
@@ -53,6 +54,10 @@ class TlsContext {
 // After a handshake: the peer's identity. kUnauthenticated: no certificate, a certificate of an
 // authority, or not exactly one URI name of our form. OpenSSL has checked chain, dates and purpose.
 Result<Identity> peer_identity(const ssl_st* session);
+
+// The one identity of a certificate of a peer. kUnauthenticated: an authority's, or not exactly one
+// URI name of our form.
+Result<Identity> certificate_identity(x509_st* certificate);
 
 // After a failed call on `session`: what went wrong, in our words. kUnauthenticated: certificates;
 // kUnsupported: protocol version; kMalformed: not TLS; kClosed: the stream ended.

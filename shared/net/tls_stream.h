@@ -26,6 +26,7 @@ class TlsStream {
 
   // kTimedOut, kUnauthenticated, kUnsupported, kMalformed, kClosed.
   asio::awaitable<Result<void>> handshake(TimePoint deadline);
+  ssl_st* native() const { return ssl_.get(); }
   Result<Identity> peer() const { return peer_identity(ssl_.get()); }
 
   // At least one byte, or 0: none now.

@@ -36,6 +36,8 @@ TEST(CommandLine, EveryCommandIsKnown) {
   EXPECT_EQ(parsed({"mode", "sync"}).command, Command::kModeSync);
   EXPECT_EQ(parsed({"mode", "async"}).command, Command::kModeAsync);
   EXPECT_EQ(parsed({"verify"}).command, Command::kVerify);
+  EXPECT_EQ(parsed({"doctor", "--server", "eu"}).command, Command::kDoctor);
+  EXPECT_EQ(parsed({"doctor", "--region", "eu", "-o", "json"}).region, "eu");
   EXPECT_EQ(parsed({"model", "export", "a.safetensors"}).file, "a.safetensors");
   EXPECT_EQ(parsed({"explain", "E1001"}).name, "E1001");
   EXPECT_EQ(parsed({"version"}).command, Command::kVersion);

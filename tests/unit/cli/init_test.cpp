@@ -67,6 +67,23 @@ TEST_F(InitTest, WritesAClusterThatReadsBack) {
   }
 }
 
+TEST_F(InitTest, MachinesOfTheirOwnHaveTheUsualPorts) {
+  ASSERT_EQ(run({"init", folder.string(), "--regions", "us=10.77.0.1,eu=fd00::2"}), 0) << error.str();
+  const ClusterConfig read = config();
+  EXPECT_EQ(to_string(read.servers[0].data), "10.77.0.1:7700");
+  EXPECT_EQ(to_string(read.servers[0].admin), "127.0.0.1:7780");
+  EXPECT_EQ(to_string(read.servers[1].data), "[fd00::2]:7700");
+  EXPECT_EQ(to_string(read.servers[1].admin), "127.0.0.1:7781") << "one machine can hold tunnels to both";
+  EXPECT_NE(error.str().find("three_machines.md"), std::string::npos) << error.str();
+}
+
+TEST_F(InitTest, AdminPortsAreOnTheNetworkWhenAskedFor) {
+  ASSERT_EQ(run({"init", folder.string(), "--regions", "us=10.77.0.1,eu=10.77.0.2", "--admin-beyond-loopback"}), 0);
+  const ClusterConfig read = config();
+  EXPECT_EQ(to_string(read.servers[1].admin), "10.77.0.2:7780");
+  EXPECT_TRUE(read.servers[1].admin_beyond_loopback);
+}
+
 TEST_F(InitTest, SecretsArePrivateAndNamesAreInCertificates) {
   ASSERT_EQ(run({"init", folder.string(), "--regions", "2", "--workers", "2"}), 0) << error.str();
   const ClusterConfig read = config();
@@ -116,6 +133,9 @@ TEST_F(InitTest, BadFlagsAreNamedAndLeaveNothing) {
   refused({"--regions", "us-west,us-west"}, "us-west");
   refused({"--regions", "a b"}, "letters");
   refused({"--control", "mars"}, "--control");
+  refused({"--regions", "us=10.77.0.1,eu"}, "--regions");
+  refused({"--regions", "us=us.example.org"}, "numeric");
+  refused({"--regions", "us,eu", "--admin-beyond-loopback"}, "--admin-beyond-loopback");
 }
 
 class ProcessesTest : public InitTest {

@@ -9,6 +9,7 @@
 #include <boost/asio/write.hpp>
 #include <thread>
 
+#include "server/http/http_message.h"
 #include "tests/unit/http/fake_service.h"
 
 namespace godwit::http {
@@ -79,6 +80,16 @@ class HttpServerTest : public testing::Test {
   metrics::Registry registry{test_identity()};
   std::unique_ptr<HttpServer> server;
 };
+
+TEST(HttpDate, IsWrittenAsTheStandardSays) {
+  EXPECT_EQ(http_date(std::chrono::system_clock::from_time_t(784111777)), "Sun, 06 Nov 1994 08:49:37 GMT");
+}
+
+TEST_F(HttpServerTest, SaysWhatTimeItIs) {
+  start();
+  const std::string date = "\r\nDate: " + http_date(std::chrono::system_clock::now()).substr(0, 16);
+  EXPECT_NE(ask(request("/livez")).find(date), std::string::npos);
+}
 
 TEST_F(HttpServerTest, AnswersAndKeepsTheConnection) {
   start();
