@@ -1,5 +1,7 @@
 #include "server/core/region_core.h"
 
+#include "shared/base/check.h"
+
 namespace godwit {
 namespace {
 
@@ -26,12 +28,13 @@ std::optional<ShardId> shard_of(const Message& message) {
 
 Result<std::unique_ptr<RegionCore>> RegionCore::open(const RunSettings& settings, const StoreReader& store,
                                                      const Manifest& manifest, Place place, TimePoint now) {
-  std::unique_ptr<RegionCore> core(new RegionCore(Layout(manifest), place));
-  GODWIT_REQUIRE(place.leaders.size() == core->layout_.shards.size(), "a leader for every shard");
+  std::unique_ptr<RegionCore> core(new RegionCore(settings, Layout(manifest), place));
+  GODWIT_REQUIRE(place.records.size() == core->layout_.shards.size() && place.leads.size() == place.records.size(),
+                 "a record for every shard");
   for (std::uint32_t id = 0; id < core->layout_.shards.size(); ++id) {
     Result<std::unique_ptr<ShardCore>> shard = ShardCore::open(
         settings, store, core->layout_.shards[id],
-        {place.self, place.leaders[id], ShardId(id), place.incarnation, manifest.hash(), place.won_epochs[id]}, now);
+        {place.self, ShardId(id), place.incarnation, manifest.hash(), place.records[id], place.leads[id]}, now);
     if (!shard) return shard.error();
     core->shards_.push_back(std::move(*shard));
   }
@@ -42,6 +45,7 @@ Effects RegionCore::start(TimePoint now) {
   Effects effects;
   for (auto& shard : shards_) shard->start(now, effects);
   tell_presence(now, effects);
+  keep_lease(now, effects);
   return effects;
 }
 
@@ -95,9 +99,24 @@ Effects RegionCore::on_drained(RegionId region, ShardId shard, Version version, 
   return effects;
 }
 
-Effects RegionCore::set_mode(const ModeSetting& setting, TimePoint now) {
+Effects RegionCore::on_control(const ControlItem& item, TimePoint now) {
   Effects effects;
-  for (auto& shard : shards_) shard->set_mode(setting, now, effects);
+  using control_keys::parse_id;
+  if (item.key == control_keys::kRunMode) {
+    const Result<ModeSetting> mode = ModeSetting::decode(item.value);
+    for (auto& shard : shards_) {
+      if (mode) shard->set_mode(*mode, now, effects);
+    }
+  } else if (const auto shard = parse_id(item.key, control_keys::kShards, "/leader"); shard && *shard < shards_.size()) {
+    Result<ShardRecord> record = ShardRecord::decode(item.value);
+    if (record) shards_[*shard]->on_record({std::move(*record), item.revision}, now, effects);
+    if (!record) effects.notice(Notice::Kind::kRefused, ShardId(*shard), record.error().context);
+  } else if (const auto region = parse_id(item.key, control_keys::kRegions, "/lease")) {
+    Revision& newest = leases_[item.key];
+    if (item.revision > newest) succession_.on_lease(RegionId(*region), !item.value.empty(), now);
+    newest = std::max(newest, item.revision);
+  }
+  succeed(now, effects);
   return effects;
 }
 
@@ -109,7 +128,35 @@ Effects RegionCore::on_tick(TimePoint now) {
   } else {
     effects.wake_at(presence_due_);
   }
+  keep_lease(now, effects);
+  succeed(now, effects);
   return effects;
+}
+
+void RegionCore::keep_lease(TimePoint now, Effects& effects) {
+  if (now >= lease_due_) {
+    ControlRequest request;
+    request.kind = ControlKind::kLeaseKeepalive;
+    request.key = control_keys::region_lease(place_.self);
+    request.value = copy(view("region " + to_string(place_.self)));
+    request.ttl = settings_.lease;
+    effects.control(std::move(request));
+    lease_due_ = now + settings_.lease / 4;
+  }
+  effects.wake_at(lease_due_);
+}
+
+void RegionCore::succeed(TimePoint now, Effects& effects) {
+  for (auto& shard : shards_) {
+    if (shard->leads()) continue;
+    const auto due = succession_.due(shard->state().shard(), shard->record(), place_.self, place_.incarnation);
+    if (!due) continue;
+    if (now >= *due) {
+      shard->propose_to_lead(now, effects);
+    } else {
+      effects.wake_at(*due);
+    }
+  }
 }
 
 void RegionCore::announce(const Announce& announce, TimePoint now, Effects& effects) {
