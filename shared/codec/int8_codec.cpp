@@ -20,36 +20,14 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <limits>
 
 #include "shared/codec/codec.h"
+#include "shared/codec/int8_group.h"
 
 namespace godwit {
 namespace {
 
-constexpr std::size_t kGroup = 256;
-constexpr float kLargestQ = 127;
-constexpr float kSmallestScale = std::numeric_limits<float>::min();  // 2^-126
-constexpr std::uint32_t kDroppedBits = 0x7F;                         // of a scale: 24 - 17 = 7
-
-constexpr float scale_of(float largest) {
-  const float exact = largest / kLargestQ;
-  if (exact < kSmallestScale) return 0;
-  const auto bits = std::bit_cast<std::uint32_t>(exact);
-  const std::uint32_t rounded = bits + kDroppedBits / 2 + (bits >> 7 & 1);
-  return std::bit_cast<float>(rounded & ~kDroppedBits);
-}
-
-constexpr float kLargestScale = scale_of(std::numeric_limits<float>::max());
-static_assert(kLargestScale * kLargestQ <= std::numeric_limits<float>::max());
-
-// A scale that scale_of can return. The sign bit, NaN and infinity all compare above kLargestScale.
-constexpr bool is_scale(float scale) {
-  const auto bits = std::bit_cast<std::uint32_t>(scale);
-  if (bits == 0) return true;
-  return bits >= std::bit_cast<std::uint32_t>(kSmallestScale) &&
-         bits <= std::bit_cast<std::uint32_t>(kLargestScale) && (bits & kDroppedBits) == 0;
-}
+using namespace int8;
 
 float largest_magnitude(std::span<const float> group) {
   std::int32_t largest = 0;  // magnitudes order as their bits do; NaN above all, so that it shows
@@ -58,17 +36,12 @@ float largest_magnitude(std::span<const float> group) {
   return std::bit_cast<float>(largest);
 }
 
-// Adding 1.5 * 2^23 leaves no fraction bits: the addition rounds to an integer, ties to even, and
-// that integer's two's complement stands in the low bits of the sum.
-std::byte round_to_byte(float quotient) {
-  return static_cast<std::byte>(std::bit_cast<std::uint32_t>(quotient + 12582912.0F));
-}
-
 // Returns the scale.
 float encode_group(std::span<const float> group, std::byte* to) {
   const float scale = scale_of(largest_magnitude(group));
-  const float divisor = scale == 0 ? 1 : scale;
-  for (std::size_t i = 0; i < group.size(); ++i) to[i] = round_to_byte(group[i] / divisor);
+  const float divisor = divisor_of(scale);
+  for (std::size_t i = 0; i < group.size(); ++i)
+    to[i] = static_cast<std::byte>(round_to_byte(group[i] / divisor));
   return scale;
 }
 
@@ -88,7 +61,7 @@ class Int8Codec final : public Codec {
   CodecId id() const override { return CodecId::kInt8; }
   std::string_view name() const override { return "int8"; }
   std::size_t max_encoded_bytes(std::size_t count) const override {
-    return scale_bytes(count) + count;
+    return encoded_bytes(count);
   }
   std::size_t element_bytes() const override { return 1; }
 
@@ -122,9 +95,6 @@ class Int8Codec final : public Codec {
   }
 
  private:
-  static std::size_t scale_bytes(std::size_t count) {
-    return (count + kGroup - 1) / kGroup * sizeof(float);
-  }
   static Error malformed(const char* what, std::size_t at) {
     return {Errc::kMalformed,
             std::string("int8 block: ") + what + " in group " + std::to_string(at / kGroup)};

@@ -8,20 +8,9 @@
 #include <cstddef>
 
 #include "shared/base/check.h"
+#include "shared/tensor/hash_mix.h"
 
 namespace godwit::kernels {
-namespace {
-
-// The finaliser of SplitMix64 over (position, bits). It is a bijection: two blocks that differ in
-// one word never hash alike. The offset keeps a zero at position 0 from mixing to 0.
-constexpr std::uint64_t mix(std::uint64_t position, float value) {
-  std::uint64_t x = (position << 32 | std::bit_cast<std::uint32_t>(value)) + 0x9E3779B97F4A7C15;
-  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
-  x = (x ^ x >> 27) * 0x94D049BB133111EB;
-  return x ^ x >> 31;
-}
-
-}  // namespace
 
 void add_scaled(std::span<float> target, std::span<const float> source, float scale) {
   GODWIT_REQUIRE(target.size() == source.size(), "spans of one call have equal length");

@@ -51,12 +51,16 @@ std::string Arithmetic::check_scalars(const EntryHeader& header, const MadePushe
     for (const Member& member : named.members) {
       const auto made = pushes.find(member.id);
       if (made == pushes.end()) return "names a push that no worker made";
-      if (member.weight != made->second.header.weight ||
+      if (named.round != made->second.header.round || member.weight != made->second.header.weight ||
           member.steps != made->second.header.steps ||
           member.tokens != made->second.header.tokens || !(member.clip > 0 && member.clip <= 1)) {
         return "a member is not as its worker pushed it";
       }
-      if (named.verdict == Verdict::kApplied) weight += member.weight;
+      if (named.verdict == Verdict::kApplied) {
+        weight += member.weight;
+      } else if (made->second.header.kind != PushKind::kInitial) {
+        return "an acknowledged push is not applied";
+      }
     }
   }
   double live = 0;

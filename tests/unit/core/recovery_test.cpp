@@ -106,6 +106,24 @@ TEST_F(RecoveryTest, AnotherInputThanTheOneCommittedIsFound) {
   EXPECT_NE(recovered.error().context.find("version 2"), std::string::npos) << recovered.error().context;
 }
 
+TEST_F(RecoveryTest, AChangedSnapshotBlockIsFound) {
+  rounds(20);
+  const records::SnapshotHead head =
+      *records::decode_snapshot_head(**bench_.store(0).get(Family::kMeta, records::meta_key('s', ShardId())));
+  const Bytes key = records::snapshot_key(ShardId(), head.id, 1);
+  records::SnapshotBlock block = *records::decode_snapshot_block(**bench_.store(0).get(Family::kSnapshot, key));
+  ASSERT_LT(block.version, bench_.shard(0).state().version()) << "there is a version to compare with";
+  block.values[2] += 1;
+  Batch batch;
+  batch.put(Family::kSnapshot, key, records::encode_snapshot_block(block.version, block.values, block.velocity));
+  ASSERT_TRUE(bench_.store(0).write(batch));
+  for (const bool leader : {true, false}) {
+    const auto recovered = recover(leader);
+    ASSERT_FALSE(recovered);
+    EXPECT_EQ(recovered.error().code, Errc::kCorrupt);
+  }
+}
+
 TEST_F(RecoveryTest, AMissingInputIsFound) {
   rounds(2);
   Batch batch;
@@ -139,6 +157,17 @@ TEST_F(RecoveryTest, AChangedUpdateIsFoundByLeadersAndFollowers) {
 TEST_F(RecoveryTest, AChangedCommitRecordBreaksTheChain) {
   rounds(3);
   flip(Family::kLog, records::commit_key(ShardId(), Version(2)), 1);
+  EXPECT_EQ(recover().error().code, Errc::kCorrupt);
+}
+
+TEST_F(RecoveryTest, ACommitRecordThatWasReplacedBreaksTheChain) {
+  rounds(3);
+  const Bytes key = records::commit_key(ShardId(), Version(2));
+  EntryHeader header = *EntryHeader::decode(**bench_.store(0).get(Family::kLog, key));
+  header.total_tokens += 1;  // nothing but the chain knows it
+  Batch batch;
+  batch.put(Family::kLog, key, header.encode());
+  ASSERT_TRUE(bench_.store(0).write(batch));
   EXPECT_EQ(recover().error().code, Errc::kCorrupt);
 }
 

@@ -51,6 +51,7 @@ TEST(Region, AnAggregateIsJournaledAfterTheLongestDelayAndSurvivesACrash) {
   const auto replies = push_replies(bench);
   ASSERT_EQ(replies.size(), 1U);
   EXPECT_EQ(replies[0].outcome, PushOutcome::kAcknowledged);
+  EXPECT_EQ(bench.store(0).unsynced_batches(), 0U) << "what is acknowledged is durable";
 
   bench.close(0);
   Random random(1);
