@@ -90,9 +90,12 @@ asio::awaitable<Result<void>> RegionServer::take_epochs(RegionCore::Place& place
   place.leads.assign(place.records.size(), false);
   for (std::uint32_t shard = 0; shard < place.records.size(); ++shard) {
     HeldRecord& held = place.records[shard];
-    Result<std::optional<ShardRecord>> claim = claim_at_start(
-        held, config_.run.leaders[shard], self(), place.incarnation, settings_.ack == AckClass::kMemory);
-    if (!claim) co_return Error{claim.error().code, "shard " + std::to_string(shard) + ": " + claim.error().context};
+    Result<std::optional<ShardRecord>> claim =
+        claim_at_start(held, config_.run.leaders[shard], self(), place.incarnation,
+                       settings_.ack == AckClass::kMemory);
+    if (!claim)
+      co_return Error{claim.error().code,
+                      "shard " + std::to_string(shard) + ": " + claim.error().context};
     if (!*claim) continue;
     Result<HeldRecord> swapped =
         co_await swap_record(*control_, ShardId(shard), std::move(**claim), held.revision);
@@ -155,7 +158,8 @@ asio::awaitable<void> RegionServer::follow_control() {
 
 void RegionServer::tell(const ControlReply& reply) {
   for (const ControlItem& item : reply.items) {
-    if (const Result<ModeSetting> mode = ModeSetting::decode(item.value); mode && item.key == control_keys::kRunMode) {
+    if (const Result<ModeSetting> mode = ModeSetting::decode(item.value);
+        mode && item.key == control_keys::kRunMode) {
       std::lock_guard lock(state_mutex_);
       if (mode->mode_epoch > shown_mode_.mode_epoch) shown_mode_ = *mode;
     }

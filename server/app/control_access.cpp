@@ -4,7 +4,6 @@
 #include <boost/asio/this_coro.hpp>
 #include <memory>
 
-
 namespace godwit::app {
 namespace {
 
@@ -29,7 +28,9 @@ ControlRequest swap_request(std::string_view key, Revision expected, Bytes value
   return request;
 }
 
-bool lost_race(const ControlReply& reply) { return reply.error && reply.error->code == Errc::kConflict; }
+bool lost_race(const ControlReply& reply) {
+  return reply.error && reply.error->code == Errc::kConflict;
+}
 
 }  // namespace
 
@@ -54,7 +55,8 @@ asio::awaitable<ControlReply> ask(ControlStore& store, ControlRequest request) {
   co_return std::move(*answer->reply);
 }
 
-asio::awaitable<Result<std::vector<HeldRecord>>> read_records(ControlStore& store, std::vector<RegionId> first) {
+asio::awaitable<Result<std::vector<HeldRecord>>> read_records(ControlStore& store,
+                                                              std::vector<RegionId> first) {
   std::vector<HeldRecord> records;
   for (const RegionId leader : first) records.push_back({{leader, {}, {}, {}}, Revision()});
   ControlRequest list = get_request(control_keys::kShards);
@@ -71,8 +73,8 @@ asio::awaitable<Result<std::vector<HeldRecord>>> read_records(ControlStore& stor
   co_return records;
 }
 
-asio::awaitable<Result<HeldRecord>> swap_record(ControlStore& store, ShardId shard, ShardRecord next,
-                                                Revision expected) {
+asio::awaitable<Result<HeldRecord>> swap_record(ControlStore& store, ShardId shard,
+                                                ShardRecord next, Revision expected) {
   ControlRequest swap = godwit::swap_record(shard, next, expected);
   const ControlReply set = co_await ask(store, std::move(swap));
   if (set.error) co_return *set.error;
@@ -89,10 +91,12 @@ asio::awaitable<Result<ShardRecord>> hand_over(ControlStore& store, ShardId shar
     if (!record) co_return record.error();
     if (record->leader == next) co_return *record;
     if (!record->in_sync.contains(next)) {
-      co_return Error{Errc::kInvalid, "not in the in-sync set: what the others acknowledged would be lost"};
+      co_return Error{Errc::kInvalid,
+                      "not in the in-sync set: what the others acknowledged would be lost"};
     }
     ShardRecord wanted = record->led_by(next);
-    Result<HeldRecord> set = co_await swap_record(store, shard, std::move(wanted), now.items.front().revision);
+    Result<HeldRecord> set =
+        co_await swap_record(store, shard, std::move(wanted), now.items.front().revision);
     if (set) co_return set->record;
     if (set.error().code != Errc::kConflict) co_return set.error();
   }
@@ -129,7 +133,8 @@ asio::awaitable<Result<std::optional<ModeSetting>>> read_mode(ControlStore& stor
   co_return std::optional<ModeSetting>(*setting);
 }
 
-asio::awaitable<Result<ModeSetting>> change_mode(ControlStore& store, Mode mode, std::uint32_t sync_steps,
+asio::awaitable<Result<ModeSetting>> change_mode(ControlStore& store, Mode mode,
+                                                 std::uint32_t sync_steps,
                                                  std::uint32_t default_steps) {
   for (;;) {
     ControlRequest get = get_request(control_keys::kRunMode);

@@ -1,5 +1,6 @@
-// Who may say what to a region server: the one place that knows. Roles and regions come from certificates, so
-// what a peer claims in a message is compared with them here, before any core sees it. Pure.
+// Who may say what to a region server: the one place that knows. Roles and regions come from
+// certificates, so what a peer claims in a message is compared with them here, before any core sees
+// it. Pure.
 #pragma once
 
 #include "shared/net/cluster_config.h"
@@ -21,8 +22,10 @@ struct Standpoint {
 Result<void> may_converse(const net::Identity& peer, const Standpoint& here);
 // A worker trains: it offers a model, joins, pushes and pulls in its own name. Errors: kForbidden.
 Result<void> may_send(WorkerId from, const net::Incoming& incoming);
-// A region speaks about itself, or as a leader: who leads changes, so epochs judge that, in the core. The control
-// host answers; what is asked of it concerns the asker's own lease, or a shard, the mode or the manifest. Errors: kForbidden; kMalformed, kUnsupported: a contribution whose header does not decode.
+// A region speaks about itself, or as a leader: who leads changes, so epochs judge that, in the
+// core. The control host answers; what is asked of it concerns the asker's own lease, or a shard,
+// the mode or the manifest. Errors: kForbidden; kMalformed, kUnsupported: a contribution whose
+// header does not decode.
 Result<void> may_send(RegionId from, const net::Incoming& incoming, const Standpoint& here);
 
 }  // namespace godwit::app

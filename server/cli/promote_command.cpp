@@ -15,7 +15,8 @@ constexpr Duration kDeadline = seconds(3);
 constexpr auto kPoll = std::chrono::milliseconds(100);
 
 // The epoch in which `region` leads `shard`; nullopt: it does not.
-std::optional<std::uint64_t> led_by(const ClusterView& view, std::uint32_t shard, const std::string& region) {
+std::optional<std::uint64_t> led_by(const ClusterView& view, std::uint32_t shard,
+                                    const std::string& region) {
   const ShardView* const leader = view.leader(shard);
   if (leader == nullptr || leader->leader_region != region) return std::nullopt;
   return leader->epoch;
@@ -35,7 +36,8 @@ int run_promote(const CommandLine& line, const ClusterConfig& config, const Cons
   while (!(epoch = led_by(look_at(config, kDeadline), line.shard, line.name))) {
     if (std::chrono::steady_clock::now() >= end) {
       return report(console, Failure("GODWIT-E1002",
-                                     "region " + line.name + " does not lead shard " + std::to_string(line.shard) +
+                                     "region " + line.name + " does not lead shard " +
+                                         std::to_string(line.shard) +
                                          " yet; it will as soon as it can reach the control store",
                                      "godwit status"));
     }
@@ -48,7 +50,8 @@ int run_promote(const CommandLine& line, const ClusterConfig& config, const Cons
                                                               {"epoch", std::to_string(*epoch)}})
                 << "\n";
   } else {
-    console.out << "region " << line.name << " leads shard " << line.shard << " in epoch " << *epoch << "\n";
+    console.out << "region " << line.name << " leads shard " << line.shard << " in epoch " << *epoch
+                << "\n";
   }
   return exit_code::kSuccess;
 }

@@ -34,15 +34,16 @@ class Replay {
     return {};
   }
 
-  // Inputs are there from the version on that this region began to lead with; what an older lead of its own
-  // left may be gone.
+  // Inputs are there from the version on that this region began to lead with; what an older lead of
+  // its own left may be gone.
   Result<void> find_own_entries() {
     if (!leads_) return {};
     for (Version version = out_.snapshot.oldest.next();; version = version.next()) {
       Result<std::optional<EntryHeader>> header = read_header(version);
       if (!header) return header.error();
       if (!*header) return {};
-      if ((*header)->leader != *leads_ || (*header)->kind == EntryKind::kPromotion) own_after_ = version;
+      if ((*header)->leader != *leads_ || (*header)->kind == EntryKind::kPromotion)
+        own_after_ = version;
     }
   }
 
@@ -123,7 +124,8 @@ class Replay {
       if (out_.state.block_state(block) != update.state)
         return differs(header.version, block, "the replayed state");
     }
-    for (std::uint32_t block = 0; header.kind == EntryKind::kPromotion && block < block_versions_.size(); ++block) {
+    for (std::uint32_t block = 0;
+         header.kind == EntryKind::kPromotion && block < block_versions_.size(); ++block) {
       if (header.version > block_versions_[block]) out_.state.zero_velocity(block);
     }
     return {};
@@ -156,11 +158,14 @@ class Replay {
   }
 
   Result<std::optional<EntryHeader>> read_header(Version version) const {
-    Result<std::optional<Bytes>> commit = store_.get(Family::kLog, records::commit_key(shard(), version));
+    Result<std::optional<Bytes>> commit =
+        store_.get(Family::kLog, records::commit_key(shard(), version));
     if (!commit) return commit.error();
     if (!*commit) return std::optional<EntryHeader>();
     Result<EntryHeader> header = EntryHeader::decode(**commit);
-    if (!header) return corrupt("commit record of version " + to_string(version) + ": " + header.error().context);
+    if (!header)
+      return corrupt("commit record of version " + to_string(version) + ": " +
+                     header.error().context);
     return std::optional<EntryHeader>(std::move(*header));
   }
 

@@ -7,7 +7,8 @@
 namespace godwit {
 
 Replication::Replication(const RunSettings& settings, const ShardState& state, const EntryLog& log,
-                         const StoreReader& store, RegionId self, Epoch epoch, Version watermark, TimePoint now)
+                         const StoreReader& store, RegionId self, Epoch epoch, Version watermark,
+                         TimePoint now)
     : settings_(settings),
       state_(state),
       log_(log),
@@ -34,15 +35,18 @@ void Replication::on_subscribe(const Subscribe& subscribe, Effects& effects) {
   if (found == followers_.end()) return;
   Follower& follower = found->second;
   follower = Follower{subscribe.incarnation, true, {}, subscribe.have, subscribe.have, Version()};
-  const Result<std::optional<Hash>> ours =
-      subscribe.have > state_.version() ? Result<std::optional<Hash>>(std::nullopt) : log_.hash_at(subscribe.have);
+  const Result<std::optional<Hash>> ours = subscribe.have > state_.version()
+                                               ? Result<std::optional<Hash>>(std::nullopt)
+                                               : log_.hash_at(subscribe.have);
   const bool matched = ours && *ours && **ours == subscribe.have_hash;
-  effects.send(subscribe.region, Subscribed{state_.shard(), epoch_, state_.version(), watermark_, matched});
+  effects.send(subscribe.region,
+               Subscribed{state_.shard(), epoch_, state_.version(), watermark_, matched});
   if (matched) {
     follower.replicated = subscribe.have;
   } else {
     effects.notice(Notice::Kind::kForked, state_.shard(),
-                   "region " + to_string(subscribe.region) + " at version " + to_string(subscribe.have) +
+                   "region " + to_string(subscribe.region) + " at version " +
+                       to_string(subscribe.have) +
                        " is not on this log (or older than it): reloads from a snapshot");
     install(subscribe.region, effects);
   }
@@ -53,7 +57,8 @@ void Replication::on_replicated(const Replicated& replicated, Effects& effects) 
   const auto found = followers_.find(replicated.region);
   if (found == followers_.end() || replicated.version > state_.version()) return;
   const Result<std::optional<Hash>> ours = log_.hash_at(replicated.version);
-  if (!ours || !*ours || **ours != replicated.hash) return;  // not this log: its next subscribe settles it
+  if (!ours || !*ours || **ours != replicated.hash)
+    return;  // not this log: its next subscribe settles it
   found->second.replicated = std::max(found->second.replicated, replicated.version);
   move_watermark(effects);
 }
@@ -73,7 +78,9 @@ void Replication::on_disconnected(RegionId region, TimePoint now) {
 void Replication::pump(Effects& effects) {
   move_watermark(effects);
   for (auto& [region, follower] : followers_) {
-    if (!follower.connected || follower.drained < follower.sent || follower.sent >= state_.version()) continue;
+    if (!follower.connected || follower.drained < follower.sent ||
+        follower.sent >= state_.version())
+      continue;
     const Result<std::optional<Entry>> entry = log_.find(follower.sent.next());
     if (!entry || !*entry) {
       install(region, effects);
@@ -102,7 +109,8 @@ InSync Replication::wanted(TimePoint now, Effects& effects) const {
       // Not the watermark alone: the leader before may have moved it further than this one knows.
       if (holds(follower, std::max(watermark_, first_))) wanted[region] = follower.incarnation;
     } else if (follower.connected) {
-      if (follower.incarnation != member->second) wanted.erase(region);  // it came back without its disk
+      if (follower.incarnation != member->second)
+        wanted.erase(region);  // it came back without its disk
     } else if (now >= follower.gone_since + settings_.lease) {
       wanted.erase(region);
     } else {
@@ -131,7 +139,8 @@ void Replication::move_watermark(Effects& effects) {
     for (const auto& [region, incarnation] : *set) {
       if (region == self_) continue;
       const auto follower = followers_.find(region);
-      const bool known = follower != followers_.end() && follower->second.incarnation == incarnation;
+      const bool known =
+          follower != followers_.end() && follower->second.incarnation == incarnation;
       lowest = std::min(lowest, known ? follower->second.replicated : Version());
     }
   }
@@ -142,7 +151,8 @@ void Replication::move_watermark(Effects& effects) {
   }
 }
 
-Result<Snapshot> make_snapshot(const ShardState& state, const StoreReader& store, bool for_replica) {
+Result<Snapshot> make_snapshot(const ShardState& state, const StoreReader& store,
+                               bool for_replica) {
   Snapshot snapshot;
   snapshot.entry = state.head_encoded();
   for (std::uint32_t block = 0; block < state.block_count(); ++block) {
@@ -151,8 +161,8 @@ Result<Snapshot> make_snapshot(const ShardState& state, const StoreReader& store
   if (!for_replica) return snapshot;
   snapshot.producers.push_back(records::encode_producers(state.producers()));
   Result<void> scanned = store.scan(
-      Family::kPushes, records::pushes_begin(state.shard()), records::pushes_begin(state.shard().next()),
-      [&snapshot](ByteView key, ByteView value) {
+      Family::kPushes, records::pushes_begin(state.shard()),
+      records::pushes_begin(state.shard().next()), [&snapshot](ByteView key, ByteView value) {
         const Result<PushId> id = records::decode_push_key(key);
         const auto record = records::decode_push_record(value);
         if (id && record) snapshot.pushes.push_back({*id, record->first, record->second});

@@ -1,10 +1,10 @@
-// Replication: what a leader knows of the other replicas, the in-sync set, and the watermark. Entries go to each
-// follower in order, one undrained at a time, so that a slow link holds back the next commit instead of growing
-// a queue.
+// Replication: what a leader knows of the other replicas, the in-sync set, and the watermark.
+// Entries go to each follower in order, one undrained at a time, so that a slow link holds back the
+// next commit instead of growing a queue.
 //
-// The watermark waits for every member of the set as the control store holds it and as it may be about to hold
-// it: a member leaves the set there before the watermark moves without it, and a newcomer holds the watermark
-// back before it is in the set.
+// The watermark waits for every member of the set as the control store holds it and as it may be
+// about to hold it: a member leaves the set there before the watermark moves without it, and a
+// newcomer holds the watermark back before it is in the set.
 #pragma once
 
 #include <map>
@@ -19,8 +19,9 @@ namespace godwit {
 
 class Replication {
  public:
-  Replication(const RunSettings& settings, const ShardState& state, const EntryLog& log, const StoreReader& store,
-              RegionId self, Epoch epoch, Version watermark, TimePoint now);
+  Replication(const RunSettings& settings, const ShardState& state, const EntryLog& log,
+              const StoreReader& store, RegionId self, Epoch epoch, Version watermark,
+              TimePoint now);
 
   // The leader's first entry, if it made one, is in the log: tells everyone who leads.
   void begin(Effects& effects);
@@ -47,9 +48,9 @@ class Replication {
     Incarnation incarnation;
     bool connected = false;
     TimePoint gone_since{};  // while it is not connected
-    Version sent;        // last one handed to the shell
-    Version drained;     // last one that left for the wire
-    Version replicated;  // durable there, on this log
+    Version sent;            // last one handed to the shell
+    Version drained;         // last one that left for the wire
+    Version replicated;      // durable there, on this log
   };
   void install(RegionId region, Effects& effects);
   void move_watermark(Effects& effects);
@@ -62,13 +63,14 @@ class Replication {
   RegionId self_;
   Epoch epoch_;
   Version watermark_;
-  Version first_;  // the head when this leader began: a newcomer must hold it, an older watermark may cover it
+  Version first_;  // the head when this leader began: a newcomer must hold it, an older watermark
+                   // may cover it
   std::map<RegionId, Follower> followers_;
   InSync held_, proposed_;
 };
 
-// The whole state at its version, for followers and for workers that are far behind. `for_replica` adds the
-// tables that only replicas need.
+// The whole state at its version, for followers and for workers that are far behind. `for_replica`
+// adds the tables that only replicas need.
 Result<Snapshot> make_snapshot(const ShardState& state, const StoreReader& store, bool for_replica);
 
 }  // namespace godwit

@@ -20,8 +20,8 @@ Result<std::unique_ptr<ShardCore>> ShardCore::open(const RunSettings& settings,
                                                    const ShardLayout& layout, Place place,
                                                    TimePoint now) {
   const Epoch epoch = place.held.record.epoch;
-  Result<Recovered> recovered =
-      recover_shard(store, place.shard, layout, place.leads ? std::optional(place.self) : std::nullopt);
+  Result<Recovered> recovered = recover_shard(
+      store, place.shard, layout, place.leads ? std::optional(place.self) : std::nullopt);
   if (!recovered) return recovered.error();
   Result<Aggregator::Stored> stored = Aggregator::load(store, place.shard, layout);
   if (!stored) return stored.error();
@@ -34,11 +34,10 @@ Result<std::unique_ptr<ShardCore>> ShardCore::open(const RunSettings& settings,
   std::unique_ptr<ShardCore> core(new ShardCore(settings, store, std::move(*recovered), place));
   const RegionId leader = place.held.record.leader;
   if (place.leads) {
-    core->leader_.emplace(
-        settings, core->state_, core->log_, store,
-        Leader::Place{place.self, epoch, Version(), last_outer, place.held.record.since,
-                      place.held.record.in_sync},
-        now);
+    core->leader_.emplace(settings, core->state_, core->log_, store,
+                          Leader::Place{place.self, epoch, Version(), last_outer,
+                                        place.held.record.since, place.held.record.in_sync},
+                          now);
   } else {
     core->follower_.emplace(
         settings, core->state_, core->log_,
@@ -46,8 +45,8 @@ Result<std::unique_ptr<ShardCore>> ShardCore::open(const RunSettings& settings,
   }
   core->aggregator_.emplace(
       settings, core->state_,
-      Aggregator::Place{place.self, leader, place.incarnation, place.manifest},
-      std::move(*stored), now);
+      Aggregator::Place{place.self, leader, place.incarnation, place.manifest}, std::move(*stored),
+      now);
   return core;
 }
 
@@ -73,7 +72,8 @@ void ShardCore::start(TimePoint now, Effects& effects) {
   settle(now, effects);
 }
 
-// ---- who leads ----------------------------------------------------------------------------------------
+// ---- who leads
+// ----------------------------------------------------------------------------------------
 
 void ShardCore::on_record(const HeldRecord& held, TimePoint now, Effects& effects) {
   if (held.revision <= place_.held.revision) return;  // answers and watches come late, and twice
@@ -83,7 +83,8 @@ void ShardCore::on_record(const HeldRecord& held, TimePoint now, Effects& effect
   if (proposal_ && held.revision > proposal_->expected) proposal_.reset();
   if (leader_ && record.epoch > leader_->epoch()) step_down(record.leader, record.epoch, effects);
   if (leader_) {
-    effects.notice(Notice::Kind::kInSync, place_.shard, "", static_cast<double>(record.in_sync.size()));
+    effects.notice(Notice::Kind::kInSync, place_.shard, "",
+                   static_cast<double>(record.in_sync.size()));
     leader_->set_in_sync(record.in_sync, proposal_ ? proposal_->next.in_sync : InSync(), effects);
   } else if (record.leader != place_.self) {
     follow(record.leader, record.epoch, effects);
@@ -109,7 +110,8 @@ void ShardCore::lead(TimePoint now, Effects& effects) {
 
 // What it had accepted and not committed is offered again, to the next one.
 void ShardCore::step_down(RegionId leader, Epoch epoch, Effects& effects) {
-  const Follower::Place place{place_.self, place_.incarnation, leader, leader_->epoch(), leader_->watermark()};
+  const Follower::Place place{place_.self, place_.incarnation, leader, leader_->epoch(),
+                              leader_->watermark()};
   effects.notice(Notice::Kind::kDeposed, place_.shard,
                  "region " + to_string(leader) + " leads in epoch " + to_string(epoch));
   leader_.reset();
@@ -128,7 +130,8 @@ void ShardCore::follow(RegionId leader, Epoch epoch, Effects& effects) {
 void ShardCore::propose_to_lead(TimePoint now, Effects& effects) {
   const ShardRecord& record = place_.held.record;
   if (leader_ || proposal_) return;
-  GODWIT_REQUIRE(record.has_member(place_.self, place_.incarnation), "only members of the in-sync set lead");
+  GODWIT_REQUIRE(record.has_member(place_.self, place_.incarnation),
+                 "only members of the in-sync set lead");
   propose(record.led_by(place_.self), now, effects);
 }
 
@@ -138,8 +141,9 @@ void ShardCore::propose(ShardRecord next, TimePoint now, Effects& effects) {
   effects.wake_at(proposal_->resend_at);
 }
 
-// A leader asks again for the very same change until it knows what came of it: the watermark must wait for
-// whom the set may hold. A follower lets go: if its change happens yet, it is taken for an operator's wish.
+// A leader asks again for the very same change until it knows what came of it: the watermark must
+// wait for whom the set may hold. A follower lets go: if its change happens yet, it is taken for an
+// operator's wish.
 void ShardCore::keep_record(TimePoint now, Effects& effects) {
   if (proposal_ && now >= proposal_->resend_at) {
     if (leader_) effects.control(swap_record(place_.shard, proposal_->next, proposal_->expected));
@@ -148,10 +152,12 @@ void ShardCore::keep_record(TimePoint now, Effects& effects) {
   }
   if (proposal_) return effects.wake_at(proposal_->resend_at);
   if (leader_) return keep_in_sync(now, effects);
-  // Named as the leader without an epoch of this process: an operator's wish, or what an older process began.
+  // Named as the leader without an epoch of this process: an operator's wish, or what an older
+  // process began.
   if (record().leader != place_.self || place_.held.revision == Revision()) return;
   if (record().has_member(place_.self, place_.incarnation)) return propose_to_lead(now, effects);
-  if (std::optional<ShardRecord> next = record().without(place_.self)) propose(std::move(*next), now, effects);
+  if (std::optional<ShardRecord> next = record().without(place_.self))
+    propose(std::move(*next), now, effects);
 }
 
 void ShardCore::keep_in_sync(TimePoint now, Effects& effects) {
@@ -163,7 +169,8 @@ void ShardCore::keep_in_sync(TimePoint now, Effects& effects) {
   leader_->set_in_sync(place_.held.record.in_sync, proposal_->next.in_sync, effects);
 }
 
-// ---- events -------------------------------------------------------------------------------------------
+// ---- events
+// -------------------------------------------------------------------------------------------
 
 void ShardCore::on_message(RegionId from, const Message& message, TimePoint now, Effects& effects) {
   const auto* lead = std::get_if<Lead>(&message);
@@ -191,7 +198,8 @@ void ShardCore::to_leader(RegionId from, const Message& message, TimePoint now, 
              message);
 }
 
-void ShardCore::to_follower(RegionId from, const Message& message, TimePoint now, Effects& effects) {
+void ShardCore::to_follower(RegionId from, const Message& message, TimePoint now,
+                            Effects& effects) {
   if (const auto* m = std::get_if<Lead>(&message)) {
     follow(from, m->epoch, effects);
     return follower_->on_lead(from, *m, effects);
@@ -208,8 +216,7 @@ void ShardCore::to_follower(RegionId from, const Message& message, TimePoint now
                    if (follower_->on_install(m, effects)) reload(now, effects);
                  },
                  [&](const OfferReply& m) {
-                   if (m.outcome == OfferOutcome::kWrongEpoch)
-                     return follower_->subscribe(effects);
+                   if (m.outcome == OfferOutcome::kWrongEpoch) return follower_->subscribe(effects);
                    aggregator_->on_offer_reply(m, effects);
                  },
                  [](const auto&) {},

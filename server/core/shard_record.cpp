@@ -40,8 +40,9 @@ Result<ShardRecord> ShardRecord::decode(ByteView bytes) {
   return record;
 }
 
-Result<std::optional<ShardRecord>> claim_at_start(const HeldRecord& held, RegionId first, RegionId self,
-                                                  Incarnation incarnation, bool memory_only) {
+Result<std::optional<ShardRecord>> claim_at_start(const HeldRecord& held, RegionId first,
+                                                  RegionId self, Incarnation incarnation,
+                                                  bool memory_only) {
   using Claim = std::optional<ShardRecord>;
   if (held.revision == Revision()) {
     return first == self ? Claim({self, Epoch(1), Epoch(1), {{self, incarnation}}}) : Claim();
@@ -51,9 +52,11 @@ Result<std::optional<ShardRecord>> claim_at_start(const HeldRecord& held, Region
   next.epoch = next.epoch.next();
   if (next.has_member(self, incarnation)) return Claim(std::move(next));
   if (Claim other = next.without(self)) return other;
-  if (memory_only) return Claim({self, next.epoch, next.since, {{self, incarnation}}});  // it promised nothing
+  if (memory_only)
+    return Claim({self, next.epoch, next.since, {{self, incarnation}}});  // it promised nothing
   return Error{Errc::kUnavailable,
-               "this region held the only replica in sync, in a data directory that is not this one: put that "
+               "this region held the only replica in sync, in a data directory that is not this "
+               "one: put that "
                "directory back"};
 }
 

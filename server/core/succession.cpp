@@ -7,7 +7,8 @@ void Succession::on_lease(RegionId region, bool held, TimePoint now) {
   if (held) {
     known->second.reset();
   } else if (first) {
-    known->second = now + lease_;  // the whole cluster may be starting: that region gets its time to appear
+    known->second =
+        now + lease_;  // the whole cluster may be starting: that region gets its time to appear
   } else if (!known->second) {
     known->second = now;
   }
@@ -21,7 +22,8 @@ bool Succession::held(RegionId region) const {
 std::optional<TimePoint> Succession::due(ShardId shard, const ShardRecord& record, RegionId self,
                                          Incarnation incarnation) const {
   const auto leader = vacant_since_.find(record.leader);
-  if (record.leader == self || leader == vacant_since_.end() || !leader->second) return std::nullopt;
+  if (record.leader == self || leader == vacant_since_.end() || !leader->second)
+    return std::nullopt;
   if (!record.has_member(self, incarnation)) return std::nullopt;
   std::uint32_t candidates = 0, place = 0;
   for (const auto& [region, ignored] : record.in_sync) {

@@ -6,7 +6,7 @@
 namespace godwit {
 namespace {
 
-constexpr std::uint8_t kEntryFormat = 1;
+constexpr std::uint8_t kEntryFormat = 2;  // 1 had no leader
 constexpr std::size_t kLiveBytes = 12;
 constexpr std::size_t kMemberBytes = 45;
 constexpr std::size_t kNamedBytes = 45;  // without members

@@ -216,7 +216,7 @@ class Security : public ::testing::Test {
             says("a region is present for another", server_, presence, "a message in the name of region"),
             says("a region confirms for another", server_, replicated, "a message in the name of region"),
             says("a region announces rounds of shard 1", server_, Message(Announce{ShardId(1), {}, {}, 0}),
-                 "by the leader of shard 0 only"),
+                 "rounds are announced by the leader of shard 0 only"),
             says("a server trains", server_, Message(push(app::worker_id(own_worker_))), "a server may not send Push")};
   }
 

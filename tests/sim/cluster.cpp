@@ -55,13 +55,14 @@ void Cluster::build() {
       worker_links_.push_back(links_.back().get());
     }
   }
-  faults_ = std::make_unique<Faults>(Faults::World{sim_, swarm_, control_, ledger_, faulty_, servers_,
-                                                   workers_, region_links_, worker_links_});
+  faults_ = std::make_unique<Faults>(Faults::World{
+      sim_, swarm_, control_, ledger_, faulty_, servers_, workers_, region_links_, worker_links_});
 }
 
 Outcome Cluster::run() {
   if (sim_.tracing()) sim_.trace(describe(swarm_));
-  if (swarm_.first_mode.mode_epoch != ModeEpoch()) faults_->switch_mode(swarm_.first_mode.mode, swarm_.first_mode.sync_steps);
+  if (swarm_.first_mode.mode_epoch != ModeEpoch())
+    faults_->switch_mode(swarm_.first_mode.mode, swarm_.first_mode.sync_steps);
   for (auto& server : servers_) {
     sim_.after(sim_.between(milliseconds(0), milliseconds(200)),
                [node = server.get()] { node->start(); });
@@ -154,7 +155,8 @@ std::string Cluster::unrest() {
 
 std::string Cluster::shard_unrest(ShardId shard) {
   const InSync in_sync = control_.record(shard).record.in_sync;
-  if (in_sync.size() != servers_.size()) return "shard " + to_string(shard) + ": a replica is not in sync";
+  if (in_sync.size() != servers_.size())
+    return "shard " + to_string(shard) + ": a replica is not in sync";
   const Version head = ledger_.head(shard);
   for (const auto& server : servers_) {
     const ShardCore& replica = server->core()->shard(shard);

@@ -84,7 +84,8 @@ void Control::crash() {
   ++sim_.counters()[Count::kControlCrashes];
   store_.crash(sim_.random());
   Result<ControlState> loaded = ControlState::load(store_, sim_.now() + ahead_);
-  if (!loaded) return sim_.fail("the control store does not come back: " + loaded.error().to_string());
+  if (!loaded)
+    return sim_.fail("the control store does not come back: " + loaded.error().to_string());
   state_ = std::move(*loaded);
   down_until_ = sim_.now() + sim_.between(milliseconds(50), milliseconds(3000));
 }

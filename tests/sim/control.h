@@ -1,5 +1,5 @@
-// Control: the control store of the cluster, and the network between it and the servers: what is asked and what is
-// answered comes late, twice, or never. The store itself is the real one.
+// Control: the control store of the cluster, and the network between it and the servers: what is
+// asked and what is answered comes late, twice, or never. The store itself is the real one.
 #pragma once
 
 #include <functional>

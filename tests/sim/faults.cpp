@@ -75,7 +75,8 @@ void Faults::inject(Kind kind) {
       return world_.servers[any(world_.servers.size())]->pause(beyond_lease());
     case Kind::kAbsence:
       ++counters[Count::kAbsences];
-      return world_.servers[any(world_.servers.size())]->crash(world_.swarm.run.lease, world_.swarm.run.lease * 3);
+      return world_.servers[any(world_.servers.size())]->crash(world_.swarm.run.lease,
+                                                               world_.swarm.run.lease * 3);
     case Kind::kControlCrash:
       return world_.control.crash();
     case Kind::kControlCut:
@@ -92,8 +93,8 @@ void Faults::inject(Kind kind) {
   }
 }
 
-// The workers there hold acknowledged pushes that nobody has: they start again as well. A leader whose change of
-// the set is under way might be losing the last member with it.
+// The workers there hold acknowledged pushes that nobody has: they start again as well. A leader
+// whose change of the set is under way might be losing the last member with it.
 void Faults::lose_disk() {
   const RegionId region = any_region();
   const ServerNode& server = *world_.servers[region.value()];
@@ -104,7 +105,8 @@ void Faults::lose_disk() {
   }
   world_.servers[region.value()]->lose_disk();
   std::uint32_t first = 0;
-  for (std::uint32_t other = 0; other < region.value(); ++other) first += world_.swarm.workers[other];
+  for (std::uint32_t other = 0; other < region.value(); ++other)
+    first += world_.swarm.workers[other];
   for (std::uint32_t i = 0; i < world_.swarm.workers[region.value()]; ++i)
     world_.workers[first + i]->crash();
 }
@@ -121,7 +123,8 @@ void Faults::wish() {
   const ShardId shard(static_cast<std::uint32_t>(any(world_.swarm.leaders.size())));
   const HeldRecord held = world_.control.record(shard);
   if (held.record.in_sync.size() < 2) return;
-  const auto wanted = std::next(held.record.in_sync.begin(), static_cast<std::ptrdiff_t>(any(held.record.in_sync.size())));
+  const auto wanted = std::next(held.record.in_sync.begin(),
+                                static_cast<std::ptrdiff_t>(any(held.record.in_sync.size())));
   const ShardRecord next = held.record.led_by(wanted->first);
   ++world_.sim.counters()[Count::kWishes];
   world_.control.ask(swap_record(shard, next, held.revision));

@@ -13,7 +13,8 @@ History::History(const Swarm& swarm, const ShardLayout& layout) : swarm_(swarm),
   Node& root = nodes_[Hash()];
   const std::vector<float> zeros(layout.parameters);
   for (const Block& block : layout.blocks) {
-    root.states.push_back(kernels::block_hash(std::span(zeros).subspan(block.offset - layout.offset, block.count)));
+    root.states.push_back(
+        kernels::block_hash(std::span(zeros).subspan(block.offset - layout.offset, block.count)));
   }
   begin_chain();
 }
@@ -65,13 +66,15 @@ std::string History::add(const Entry& entry, const MadePushes& pushes, Counters&
   if (header.version != before.version.next()) return "versions are not dense";
   if (header.epoch < before.epoch) return "its epoch is older than that of the version before";
   if (header.mode_epoch < before.mode_epoch) return "an older mode came back";
-  if (before.version != Version() && header.leader != before.leader && header.kind != EntryKind::kPromotion) {
+  if (before.version != Version() && header.leader != before.leader &&
+      header.kind != EntryKind::kPromotion) {
     return "another leader goes on without a promotion";
   }
   const EntryHeader newest = head();
   Node& node = nodes_[entry.hash];
   node = {entry, parent->states};
-  for (std::size_t block = 0; block < header.blocks.size(); ++block) node.states[block] = header.blocks[block].state;
+  for (std::size_t block = 0; block < header.blocks.size(); ++block)
+    node.states[block] = header.blocks[block].state;
   for (const Named& named : header.contributions) {
     for (const Member& member : named.members) ever_named_.insert(member.id);
   }
@@ -79,13 +82,15 @@ std::string History::add(const Entry& entry, const MadePushes& pushes, Counters&
   if (header.previous == chain_.back()) return extend(entry, pushes);
   if (header.epoch == newest.epoch) return "two entries follow one in an epoch";
   ++counters[Count::kForkedEntries];
-  if (header.epoch < newest.epoch) return "";  // a leader that does not know yet that it is none any more
+  if (header.epoch < newest.epoch)
+    return "";  // a leader that does not know yet that it is none any more
   return change_branch(entry, pushes);
 }
 
 std::string History::change_branch(const Entry& entry, const MadePushes& pushes) {
   std::vector<const Entry*> branch{&entry};
-  while (branch.back()->header.previous != Hash()) branch.push_back(&find(branch.back()->header.previous)->entry);
+  while (branch.back()->header.previous != Hash())
+    branch.push_back(&find(branch.back()->header.previous)->entry);
   std::reverse(branch.begin(), branch.end());
   begin_chain();
   for (const Entry* next : branch) {

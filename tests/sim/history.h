@@ -1,6 +1,6 @@
-// History: one shard's log as it grew, with every branch that an older leader left behind. One chain counts,
-// that of the newest epoch; when a new leader does not extend it, what it leaves out is truncated, and the
-// chain is recomputed from its beginning.
+// History: one shard's log as it grew, with every branch that an older leader left behind. One
+// chain counts, that of the newest epoch; when a new leader does not extend it, what it leaves out
+// is truncated, and the chain is recomputed from its beginning.
 #pragma once
 
 #include <map>

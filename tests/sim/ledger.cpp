@@ -24,18 +24,20 @@ std::optional<std::pair<ShardId, Version>> commit_record(const Bytes& key) {
 Ledger::Ledger(Simulator& sim, const Swarm& swarm, const Layout& layout)
     : sim_(sim), swarm_(swarm), layout_(layout), incarnations_(swarm.run.regions, Incarnation(1)) {
   for (const ShardLayout& shard : layout_.shards) {
-    logs_.push_back({History(swarm, shard), {}, {}, std::vector<Hash>(swarm.run.regions), {}, {}, {}});
+    logs_.push_back(
+        {History(swarm, shard), {}, {}, std::vector<Hash>(swarm.run.regions), {}, {}, {}});
   }
 }
 
 void Ledger::fail(const Log& log, const std::string& why) {
-  sim_.fail("shard " + to_string(shard_of(log)) + " at version " + to_string(log.history.head().version) +
-            ": " + why);
+  sim_.fail("shard " + to_string(shard_of(log)) + " at version " +
+            to_string(log.history.head().version) + ": " + why);
 }
 
 void Ledger::on_push(const Push& push, std::span<const float> q) {
   Log& log = logs_[push.header.shard.value()];
-  if (log.history.ever_named(push.header.id)) return;  // repeated while its naming is on the way back
+  if (log.history.ever_named(push.header.id))
+    return;  // repeated while its naming is on the way back
   log.pushes[push.header.id] = {push.header, std::vector<float>(q.begin(), q.end())};
 }
 
@@ -66,7 +68,8 @@ void Ledger::on_acknowledge(RegionId region, ShardId shard, const PushId& id,
   if (!durable()) return;
   const std::string what = "push " + sim::to_string(id) + " is acknowledged ";
   const bool settled = is_settled(log, id);
-  if (!settled && !stored(shard, store).contains(id)) fail(log, what + "but neither settled nor stored");
+  if (!settled && !stored(shard, store).contains(id))
+    fail(log, what + "but neither settled nor stored");
   if (swarm_.run.ack == AckClass::kReplicated && !settled) fail(log, what + "above the watermark");
   if (swarm_.run.ack == AckClass::kCommitted && !settled &&
       !log.history.named_on(log.held[region.value()], id)) {
@@ -103,7 +106,8 @@ void Ledger::on_record(RegionId region, ShardId shard, Version version, ByteView
     const std::string wrong = log.history.add(**entry, log.pushes, sim_.counters());
     if (!wrong.empty()) return fail(log, "the next entry: " + wrong);
     count((*entry)->header);
-    if (log.history.head().version < log.settled || log.history.at(log.settled) != log.settled_entry) {
+    if (log.history.head().version < log.settled ||
+        log.history.at(log.settled) != log.settled_entry) {
       return fail(log, "what the watermark covered is truncated");
     }
   }
@@ -136,7 +140,8 @@ void Ledger::check_recovered(RegionId region, const ShardCore& shard, const Stor
   sim_.counters()[Count::kReplayed] += shard.replayed();
   const Version recovered = shard.state().version();
   // A batch that a failing disk refused may be there after all.
-  for (Version next = log.history.find(held)->entry.header.version.next(); next <= recovered; next = next.next()) {
+  for (Version next = log.history.find(held)->entry.header.version.next(); next <= recovered;
+       next = next.next()) {
     const Result<std::optional<Entry>> entry = records::read_entry(store, id, next);
     if (!entry || !*entry) return fail(log, "recovered without version " + to_string(next));
     on_record(region, id, next, view((*entry)->encoded), store);
@@ -151,7 +156,8 @@ void Ledger::check_recovered(RegionId region, const ShardCore& shard, const Stor
   const std::set<PushId> kept = stored(id, store);
   for (const auto& [push, at] : log.acknowledged) {
     if (at == region && !is_settled(log, push) && !kept.contains(push)) {
-      return fail(log, "push " + sim::to_string(push) + " was acknowledged and is lost after a crash");
+      return fail(log,
+                  "push " + sim::to_string(push) + " was acknowledged and is lost after a crash");
     }
   }
 }
@@ -168,9 +174,10 @@ void Ledger::on_disk_lost(RegionId region) {
 
 bool Ledger::can_lose_disk(RegionId lost) const {
   return std::all_of(logs_.begin(), logs_.end(), [&](const Log& log) {
-    return std::any_of(log.record.in_sync.begin(), log.record.in_sync.end(), [&](const auto& member) {
-      return member.first != lost && member.second == incarnations_[member.first.value()];
-    });
+    return std::any_of(
+        log.record.in_sync.begin(), log.record.in_sync.end(), [&](const auto& member) {
+          return member.first != lost && member.second == incarnations_[member.first.value()];
+        });
   });
 }
 
@@ -179,14 +186,15 @@ void Ledger::on_shard_record(ShardId shard, const ShardRecord& record) {
   Counters& counters = sim_.counters();
   if (record.in_sync.size() < log.record.in_sync.size()) ++counters[Count::kInSyncShrinks];
   if (record.in_sync.size() > log.record.in_sync.size()) ++counters[Count::kInSyncGrows];
-  if (record.epoch < log.record.epoch || (record.epoch == log.record.epoch && record.leader != log.record.leader)) {
+  if (record.epoch < log.record.epoch ||
+      (record.epoch == log.record.epoch && record.leader != log.record.leader)) {
     fail(log, "an epoch was given twice");
   }
   log.record = record;
   sim_.record("record", shard.value(), record.leader.value(), record.epoch.value());
   if (sim_.tracing()) {
-    std::string line = "shard " + to_string(shard) + ": region " + to_string(record.leader) + " leads in epoch " +
-                       to_string(record.epoch) + ", in sync:";
+    std::string line = "shard " + to_string(shard) + ": region " + to_string(record.leader) +
+                       " leads in epoch " + to_string(record.epoch) + ", in sync:";
     for (const auto& [region, incarnation] : record.in_sync) line += " " + to_string(region);
     sim_.trace(line);
   }
@@ -197,10 +205,11 @@ void Ledger::on_shard_record(ShardId shard, const ShardRecord& record) {
 void Ledger::check_members(Log& log) {
   if (!durable()) return;
   for (const auto& [region, incarnation] : log.record.in_sync) {
-    if (incarnation != incarnations_[region.value()]) continue;  // its disk is gone: it may not be promoted
+    if (incarnation != incarnations_[region.value()])
+      continue;  // its disk is gone: it may not be promoted
     if (log.history.ancestor(log.held[region.value()], log.settled) != log.settled_entry) {
-      fail(log, "region " + to_string(region) + " is in sync without version " + to_string(log.settled) +
-                    ", which the watermark covers");
+      fail(log, "region " + to_string(region) + " is in sync without version " +
+                    to_string(log.settled) + ", which the watermark covers");
     }
   }
 }
@@ -208,7 +217,9 @@ void Ledger::check_members(Log& log) {
 void Ledger::check_watermark(RegionId region, const ShardCore& shard) {
   Log& log = logs_[shard.state().shard().value()];
   const Version watermark = shard.watermark();
-  if (watermark <= log.settled || !durable() || log.history.find(shard.state().head_hash()) == nullptr) return;
+  if (watermark <= log.settled || !durable() ||
+      log.history.find(shard.state().head_hash()) == nullptr)
+    return;
   if (watermark > log.history.head().version ||
       log.history.ancestor(shard.state().head_hash(), watermark) != log.history.at(watermark)) {
     return fail(log, "region " + to_string(region) + " takes version " + to_string(watermark) +

@@ -1,6 +1,7 @@
-// Ledger: what was promised, against what is. It sees every push that a worker makes, every acknowledgement that
-// a server sends, every commit record that reaches a disk, every watermark that a replica claims and every set
-// that the control store holds, and fails the run when they do not fit together.
+// Ledger: what was promised, against what is. It sees every push that a worker makes, every
+// acknowledgement that a server sends, every commit record that reaches a disk, every watermark
+// that a replica claims and every set that the control store holds, and fails the run when they do
+// not fit together.
 #pragma once
 
 #include <map>
@@ -41,7 +42,9 @@ class Ledger {
 
   Version head(ShardId shard) const { return logs_[shard.value()].history.head().version; }
   Round round(ShardId shard) const { return logs_[shard.value()].history.head().round; }
-  ModeEpoch mode_epoch(ShardId shard) const { return logs_[shard.value()].history.head().mode_epoch; }
+  ModeEpoch mode_epoch(ShardId shard) const {
+    return logs_[shard.value()].history.head().mode_epoch;
+  }
 
  private:
   struct Log {
@@ -54,8 +57,11 @@ class Ledger {
     ShardRecord record;
   };
   void fail(const Log& log, const std::string& why);
-  ShardId shard_of(const Log& log) const { return ShardId(static_cast<std::uint32_t>(&log - logs_.data())); }
-  void on_record(RegionId region, ShardId shard, Version version, ByteView record, const StoreReader& store);
+  ShardId shard_of(const Log& log) const {
+    return ShardId(static_cast<std::uint32_t>(&log - logs_.data()));
+  }
+  void on_record(RegionId region, ShardId shard, Version version, ByteView record,
+                 const StoreReader& store);
   void check_recovered(RegionId region, const ShardCore& shard, const StoreReader& store);
   void check_members(Log& log);
   void count(const EntryHeader& header);

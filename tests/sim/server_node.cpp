@@ -33,10 +33,12 @@ void ServerNode::start() {
   read_records();
 }
 
-void ServerNode::ask(const ControlRequest& request, const std::function<void(const ControlReply&)>& answer) {
-  world_.control.request(region_, request, [this, life = life_, turn = ++turn_, answer](const ControlReply& reply) {
-    if (life == life_ && turn == turn_) answer(reply);
-  });
+void ServerNode::ask(const ControlRequest& request,
+                     const std::function<void(const ControlReply&)>& answer) {
+  world_.control.request(region_, request,
+                         [this, life = life_, turn = ++turn_, answer](const ControlReply& reply) {
+                           if (life == life_ && turn == turn_) answer(reply);
+                         });
   world_.sim.after(milliseconds(700), [this, life = life_, turn = turn_] {
     if (life == life_ && turn == turn_) read_records();  // no answer: begin again
   });
@@ -69,12 +71,13 @@ void ServerNode::claim_next() {
                                       world_.swarm.run.ack == AckClass::kMemory);
     if (!claim) return;  // asked again later
     if (!*claim) continue;
-    return ask(swap_record(ShardId(shard), **claim, held.revision), [this, shard, next = **claim](const ControlReply& r) {
-      if (r.error) return read_records();
-      place_.records[shard] = {next, r.items.front().revision};
-      place_.leads[shard] = next.leader == region_;
-      claim_next();
-    });
+    return ask(swap_record(ShardId(shard), **claim, held.revision),
+               [this, shard, next = **claim](const ControlReply& r) {
+                 if (r.error) return read_records();
+                 place_.records[shard] = {next, r.items.front().revision};
+                 place_.leads[shard] = next.leader == region_;
+                 claim_next();
+               });
   }
   open();
 }
@@ -104,7 +107,8 @@ void ServerNode::poll() {
     tell(reply);
     polled_ = std::max(polled_, reply.revision);
   });
-  const TimePoint again = std::max(asleep_until_, world_.sim.now() + world_.sim.between(milliseconds(50), milliseconds(300)));
+  const TimePoint again = std::max(
+      asleep_until_, world_.sim.now() + world_.sim.between(milliseconds(50), milliseconds(300)));
   world_.sim.after(again - world_.sim.now(), [this, life = life_] {
     if (life == life_) poll();
   });
@@ -113,8 +117,9 @@ void ServerNode::poll() {
 void ServerNode::tell(const ControlReply& reply) {
   for (const ControlItem& item : reply.items) {
     if (world_.sim.tracing()) {
-      world_.sim.trace("control -> server " + to_string(region_) + ": " + item.key + " at revision " +
-                       to_string(item.revision) + (item.value.empty() ? ", vacant" : ""));
+      world_.sim.trace("control -> server " + to_string(region_) + ": " + item.key +
+                       " at revision " + to_string(item.revision) +
+                       (item.value.empty() ? ", vacant" : ""));
     }
     enqueue([item](RegionCore& core, TimePoint now) { return core.on_control(item, now); });
   }
@@ -241,10 +246,11 @@ void ServerNode::write_next() {
     check_watermarks();
     if (!batch.sync) continue;
     const TimePoint done = std::max(
-        asleep_until_, world_.sim.now() + world_.sim.between(world_.swarm.disk_min, world_.swarm.disk_max));
+        asleep_until_,
+        world_.sim.now() + world_.sim.between(world_.swarm.disk_min, world_.swarm.disk_max));
     world_.sim.after(done - world_.sim.now(), [this, life = life_] {
-                       if (life == life_) write_next();
-                     });
+      if (life == life_) write_next();
+    });
     return;
   }
   if (!current_.writes.empty() && dies_here()) return;

@@ -144,9 +144,10 @@ TEST_F(RouterTest, PromotesByShardAndRegion) {
   EXPECT_EQ(promoted.at("region").as_string(), "eu");
   EXPECT_EQ(promoted.at("epoch").as_string(), "7");
   EXPECT_EQ(ask(post("/api/v1/promote", R"({"shard":0,"region":"mars"})")).status, 400);
-  for (const std::string body : {"", "[]", "{}", R"({"shard":0})", R"({"region":"eu"})", R"({"shard":-1,"region":"eu"})",
-                                 R"({"shard":"0","region":"eu"})", R"({"shard":0,"region":""})",
-                                 R"({"shard":0,"region":"eu","force":true})"}) {
+  for (const std::string body :
+       {"", "[]", "{}", R"({"shard":0})", R"({"region":"eu"})", R"({"shard":-1,"region":"eu"})",
+        R"({"shard":"0","region":"eu"})", R"({"shard":0,"region":""})",
+        R"({"shard":0,"region":"eu","force":true})"}) {
     const Response response = ask(post("/api/v1/promote", body));
     EXPECT_EQ(response.status, 400) << body;
   }
