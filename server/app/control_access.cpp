@@ -91,7 +91,7 @@ asio::awaitable<Result<ShardRecord>> hand_over(ControlStore& store, ShardId shar
     if (!record) co_return record.error();
     if (record->leader == next) co_return *record;
     if (!record->in_sync.contains(next)) {
-      co_return Error{Errc::kInvalid,
+      co_return Error{Errc::kConflict,
                       "not in the in-sync set: what the others acknowledged would be lost"};
     }
     ShardRecord wanted = record->led_by(next);

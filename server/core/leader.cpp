@@ -162,10 +162,11 @@ void Leader::advance(TimePoint now, Effects& effects) {
 }
 
 bool Leader::commit_next(TimePoint now, Effects& effects) {
-  // A fresh run: the first initial push becomes version 1; refusals never wait either.
+  // A fresh run: the first initial push becomes version 1; refusals never wait either. What was trained on a
+  // model that went with an older leader waits until that model is offered again.
   for (const auto& [id, region] : regions_) {
     if (!region.pending) continue;
-    if (region.poison || region.pending->header.kind == PushKind::kInitial || state_.version() == Version()) {
+    if (region.poison || region.pending->header.kind == PushKind::kInitial) {
       commit_alone(id, now, effects);
       return true;
     }

@@ -139,14 +139,15 @@ void Ledger::check_recovered(RegionId region, const ShardCore& shard, const Stor
   Hash& held = log.held[region.value()];
   sim_.counters()[Count::kReplayed] += shard.replayed();
   const Version recovered = shard.state().version();
-  // A batch that a failing disk refused may be there after all.
+  // A batch that a failing disk refused may be there after all: entries, or a reload, which has none below it.
   for (Version next = log.history.find(held)->entry.header.version.next(); next <= recovered;
        next = next.next()) {
     const Result<std::optional<Entry>> entry = records::read_entry(store, id, next);
-    if (!entry || !*entry) return fail(log, "recovered without version " + to_string(next));
-    on_record(region, id, next, view((*entry)->encoded), store);
+    if (entry && *entry) on_record(region, id, next, view((*entry)->encoded), store);
   }
-  if (durable() && shard.state().head_hash() != held) {
+  const Hash head = shard.state().head_hash();
+  const bool lost = head != held && log.history.ancestor(held, recovered) == head;
+  if (durable() && (lost || log.history.find(head) == nullptr)) {
     return fail(log, "region " + to_string(region) + " recovered version " + to_string(recovered) +
                          ", not what its disk held");
   }
