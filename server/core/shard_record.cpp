@@ -4,6 +4,15 @@
 
 namespace godwit {
 
+bool ShardRecord::has_member(RegionId region, Incarnation incarnation) const {
+  const auto found = in_sync.find(region);
+  return found != in_sync.end() && found->second == incarnation;
+}
+
+ShardRecord ShardRecord::led_by(RegionId next) const {
+  return {next, epoch.next(), epoch.next(), in_sync};
+}
+
 std::optional<ShardRecord> ShardRecord::without(RegionId region) const {
   ShardRecord next = *this;
   next.in_sync.erase(region);
@@ -51,7 +60,7 @@ Result<std::optional<ShardRecord>> claim_at_start(const HeldRecord& held, Region
   if (next.leader != self) return Claim();
   next.epoch = next.epoch.next();
   if (next.has_member(self, incarnation)) return Claim(std::move(next));
-  if (Claim other = next.without(self)) return other;
+  if (Claim other = held.record.without(self)) return other;
   if (memory_only)
     return Claim({self, next.epoch, next.since, {{self, incarnation}}});  // it promised nothing
   return Error{Errc::kUnavailable,

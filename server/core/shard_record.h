@@ -22,12 +22,9 @@ struct ShardRecord {
   Epoch since;  // of the leader's first start: later ones of the same leader recover its momentum
   InSync in_sync;  // the leader included
 
-  bool has_member(RegionId region, Incarnation incarnation) const {
-    const auto found = in_sync.find(region);
-    return found != in_sync.end() && found->second == incarnation;
-  }
+  bool has_member(RegionId region, Incarnation incarnation) const;
   // The same under another leader, or under the same one that begins anew.
-  ShardRecord led_by(RegionId next) const { return {next, epoch.next(), epoch.next(), in_sync}; }
+  ShardRecord led_by(RegionId next) const;
   // Led by another member, since the disk that made this region one is gone; nullopt: there is no
   // other.
   std::optional<ShardRecord> without(RegionId region) const;

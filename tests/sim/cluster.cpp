@@ -9,6 +9,8 @@
 namespace godwit::sim {
 namespace {
 
+constexpr std::uint64_t kCommitsAtLeast = 20;  // of all shards
+
 char reproduce[96] = "";
 
 void on_abort(int) {
@@ -78,6 +80,9 @@ Outcome Cluster::run() {
   const Mode second = sim_.random().chance(0.5) ? Mode::kAsync : Mode::kSync;
   expect_rounds(second == Mode::kAsync ? Mode::kSync : Mode::kAsync);
   expect_rounds(second);
+  await("commits", seconds(40), [this] {
+    return sim_.counters()[Count::kCommits] >= kCommitsAtLeast ? std::string() : std::string("too few");
+  });
   expect_rest();
   return {sim_.failure(), sim_.hash(), sim_.counters(), sim_.now().time_since_epoch()};
 }

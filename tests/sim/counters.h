@@ -22,6 +22,7 @@ enum class Count : std::size_t {
   kJournals,
   kOverloads,
   kServerCrashes,
+  kLeaderCrashes,
   kCrashesInWrites,
   kDiskFailures,
   kDisksLost,
@@ -57,7 +58,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Count::kK
     {
         "events",         "commits",           "rounds",           "nesterov",   "late",
         "clipped",        "duplicate_pushes",  "duplicate_offers", "journals",   "overloads",
-        "server_crashes", "crashes_in_writes", "disk_failures",    "disks_lost", "worker_crashes",
+        "server_crashes", "leader_crashes", "crashes_in_writes", "disk_failures",    "disks_lost", "worker_crashes",
         "cuts",           "partitions",        "isolations",       "stalls",     "one_way_cuts",
         "pauses",         "absences",          "control_crashes",  "control_cuts", "control_lost",
         "control_twice",  "clock_jumps",       "promotion_wishes", "mode_switches", "snapshots",

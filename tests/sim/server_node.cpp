@@ -130,6 +130,9 @@ void ServerNode::crash(Duration away_min, Duration away_max) {
   ++life_;
   world_.sim.record("server dies", region_.value(), life_);
   ++world_.sim.counters()[Count::kServerCrashes];
+  bool leads = false;
+  for (std::uint32_t shard = 0; shard < core_->shard_count(); ++shard) leads |= core_->shard(ShardId(shard)).leads();
+  if (leads) ++world_.sim.counters()[Count::kLeaderCrashes];
   core_.reset();
   inbox_.clear();
   busy_ = false;
