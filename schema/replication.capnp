@@ -13,6 +13,7 @@ struct Subscribe {
   epoch @2 :UInt64;
   have @3 :UInt64;
   haveHash @4 :UInt64;
+  incarnation @5 :UInt64;         # of the replica's data directory
 }
 
 struct Offer {                    # payloads: the encoded ContributionHeader, then one per block it lists
@@ -44,11 +45,17 @@ struct Presence {
 
 # ---- leader -> region server ----
 
+struct Lead {
+  shard @0 :UInt32;
+  epoch @1 :UInt64;
+}
+
 struct Subscribed {
   shard @0 :UInt32;
   epoch @1 :UInt64;
   head @2 :UInt64;
   watermark @3 :UInt64;
+  matched @4 :Bool;               # if not, an Install follows
 }
 
 struct Replicate {                # payloads: the encoded EntryHeader, then one per block it lists

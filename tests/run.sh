@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs every test. The last line is "N passed, M failed, K skipped".
-# By default: all tests of the release build, then the fast ones under ASan+UBSan and built by Clang.
+# By default: all tests of the release build, the mutants, then the fast tests under ASan+UBSan and built by Clang.
 set -euo pipefail
 
 usage() {
@@ -8,7 +8,7 @@ usage() {
 usage: tests/run.sh [--fast] [--cycles N] [--seeds N] [--sanitizers]
   --fast        only the release build, only tests labelled fast
   --cycles N    kill -9 and restart N times in the recovery test      (GODWIT_TEST_CYCLES)
-  --seeds N     simulate N seeds                                      (GODWIT_TEST_SEEDS)
+  --seeds N     simulate N seeds, not five minutes of them            (GODWIT_TEST_SEEDS)
   --sanitizers  every sanitizer: ASan+UBSan, Clang and also TSan, with --fast too
 Exit code: 0 all passed, 1 something failed, 2 packages are missing or a flag is wrong, 130 interrupted.
 TEXT
@@ -134,6 +134,9 @@ if [[ "$fast" == yes ]]; then
   test_preset release fast_tests --label-regex fast
 else
   test_preset release all
+fi
+if [[ "$fast" == no ]]; then  # counts as one test
+  if phase "mutants" tests/mutants/run.sh; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 fi
 presets=()
 if [[ "$fast" == no || "$sanitizers" == all ]]; then presets+=(asan clang); fi

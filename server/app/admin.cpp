@@ -27,6 +27,8 @@ http::ShardReport report_shard(const ShardStatus& status, const ClusterConfig& c
   report.shard = status.shard;
   report.leads = status.leads;
   report.leader_region = config.regions[status.leader.value()];
+  for (const auto& [region, incarnation] : status.in_sync)
+    report.in_sync.push_back(config.regions[region.value()]);
   report.version = status.version;
   report.watermark = status.watermark;
   report.epoch = status.epoch;
@@ -198,6 +200,28 @@ asio::awaitable<void> RegionServer::change_mode_now(http::ModeRequest request,
   } else {
     done(setting.error());
   }
+}
+
+void RegionServer::promote(http::PromoteRequest request,
+                           Callback<Result<http::PromoteReport>> done) {
+  group_->spawn(strand_, promote_now(std::move(request), std::move(done)));
+}
+
+asio::awaitable<void> RegionServer::promote_now(http::PromoteRequest request,
+                                                Callback<Result<http::PromoteReport>> done) {
+  const auto found = std::find(config_.regions.begin(), config_.regions.end(), request.region);
+  if (found == config_.regions.end())
+    co_return done(Error{Errc::kInvalid, "no region is called '" + request.region + "'"});
+  if (request.shard.value() >= config_.run.shards) {
+    co_return done(
+        Error{Errc::kInvalid, "the run has shards 0 to " + std::to_string(config_.run.shards - 1)});
+  }
+  const RegionId next(static_cast<std::uint32_t>(found - config_.regions.begin()));
+  const Result<ShardRecord> record = co_await hand_over(*control_, request.shard, next);
+  if (!record)
+    co_return done(
+        Error{record.error().code, "region '" + request.region + "': " + record.error().context});
+  done(http::PromoteReport{request.shard, request.region, record->epoch});
 }
 
 void RegionServer::stop_workers(Callback<Result<void>> done) {

@@ -82,18 +82,26 @@ asio::awaitable<std::optional<Manifest>> RegionServer::await_manifest() {
   co_return manifest_;
 }
 
+// An epoch of this process for every shard that this region leads.
 asio::awaitable<Result<void>> RegionServer::take_epochs(RegionCore::Place& place) {
-  for (std::uint32_t shard = 0; shard < place.leaders.size(); ++shard) {
-    while (place.leaders[shard] == self() && !place.won_epochs[shard]) {
-      const Result<Epoch> epoch = co_await take_epoch(*control_, ShardId(shard), self());
-      if (epoch) {
-        place.won_epochs[shard] = *epoch;
-        continue;
-      }
-      waits_for("the epoch of shard " + std::to_string(shard) + ": " + epoch.error().to_string());
-      Result<void> slept = co_await net::sleep_for(kRetry);
-      if (!slept) co_return slept;
-    }
+  Result<std::vector<HeldRecord>> records = co_await read_records(*control_, config_.run.leaders);
+  if (!records) co_return records.error();
+  place.records = std::move(*records);
+  place.leads.assign(place.records.size(), false);
+  for (std::uint32_t shard = 0; shard < place.records.size(); ++shard) {
+    HeldRecord& held = place.records[shard];
+    Result<std::optional<ShardRecord>> claim =
+        claim_at_start(held, config_.run.leaders[shard], self(), place.incarnation,
+                       settings_.ack == AckClass::kMemory);
+    if (!claim)
+      co_return Error{claim.error().code,
+                      "shard " + std::to_string(shard) + ": " + claim.error().context};
+    if (!*claim) continue;
+    Result<HeldRecord> swapped =
+        co_await swap_record(*control_, ShardId(shard), std::move(**claim), held.revision);
+    if (!swapped) co_return swapped.error();
+    held = std::move(*swapped);
+    place.leads[shard] = held.record.leader == self();
   }
   co_return Result<void>();
 }
@@ -103,10 +111,14 @@ asio::awaitable<void> RegionServer::boot() {
   if (!manifest) co_return;
   const Result<Incarnation> incarnation = read_incarnation();
   if (!incarnation) co_return fail(incarnation.error());
-  RegionCore::Place place{self(), *incarnation, config_.run.leaders, {}};
-  place.won_epochs.resize(place.leaders.size());
-  const Result<void> taken = co_await take_epochs(place);
-  if (!taken) co_return;
+  RegionCore::Place place{self(), *incarnation, {}, {}};
+  for (;;) {
+    const Result<void> taken = co_await take_epochs(place);
+    if (taken) break;
+    waits_for("the records of the shards: " + taken.error().to_string());
+    const Result<void> slept = co_await net::sleep_for(kRetry);
+    if (!slept) co_return;
+  }
   waits_for("recovery from the store");
   Result<std::unique_ptr<RegionCore>> core =
       RegionCore::open(settings_, *store_, *manifest, place, net::now());
@@ -114,37 +126,26 @@ asio::awaitable<void> RegionServer::boot() {
   for (std::uint32_t shard = 0; shard < (*core)->shard_count(); ++shard) {
     const ShardCore& opened = (*core)->shard(ShardId(shard));
     log::info("shard", std::to_string(shard) +
-                           (place.won_epochs[shard] ? " leads in epoch " : " follows in epoch ") +
+                           (opened.leads() ? " leads in epoch " : " follows in epoch ") +
                            to_string(opened.epoch()) + " from version " +
                            to_string(opened.state().version()) + " (" +
                            std::to_string(opened.replayed()) + " replayed)");
   }
   shell_->open(std::move(*core));
   waits_for("");
-  group_->spawn(strand_, follow_mode());
+  group_->spawn(strand_, follow_control());
 }
 
-// Tells the leaders here what mode the control store holds, now and at every change.
-asio::awaitable<void> RegionServer::follow_mode() {
+// Tells the core what the control store holds, now and at every change.
+asio::awaitable<void> RegionServer::follow_control() {
   Revision since;
   for (;;) {
     ControlRequest watch;
     watch.kind = ControlKind::kWatch;
-    watch.key = std::string(control_keys::kRunMode);
     watch.since_revision = since;
     watch.wait = kWatch;
     const ControlReply reply = co_await ask(*control_, std::move(watch));
-    for (const ControlItem& item : reply.items) {
-      const Result<ModeSetting> setting = decode_mode(item.value);
-      if (!setting) continue;
-      {
-        std::lock_guard lock(state_mutex_);
-        shown_mode_ = *setting;
-      }
-      shell_->post([setting = *setting](RegionCore& core, TimePoint now) {
-        return core.set_mode(setting, now);
-      });
-    }
+    tell(reply);
     if (!reply.error) {
       since = reply.revision;
       continue;
@@ -152,6 +153,17 @@ asio::awaitable<void> RegionServer::follow_mode() {
     if (reply.error->code == Errc::kForked) since = Revision();
     const Result<void> slept = co_await net::sleep_for(kRetry);
     if (!slept) co_return;
+  }
+}
+
+void RegionServer::tell(const ControlReply& reply) {
+  for (const ControlItem& item : reply.items) {
+    if (const Result<ModeSetting> mode = ModeSetting::decode(item.value);
+        mode && item.key == control_keys::kRunMode) {
+      std::lock_guard lock(state_mutex_);
+      if (mode->mode_epoch > shown_mode_.mode_epoch) shown_mode_ = *mode;
+    }
+    shell_->post([item](RegionCore& core, TimePoint now) { return core.on_control(item, now); });
   }
 }
 

@@ -4,8 +4,6 @@
 #include <boost/asio/this_coro.hpp>
 #include <memory>
 
-#include "shared/base/byte_stream.h"
-
 namespace godwit::app {
 namespace {
 
@@ -30,15 +28,9 @@ ControlRequest swap_request(std::string_view key, Revision expected, Bytes value
   return request;
 }
 
-Bytes encode_mode(const ModeSetting& setting) {
-  ByteWriter out;
-  out.put(setting.mode);
-  out.put(setting.mode_epoch);
-  out.put(setting.sync_steps);
-  return out.take();
+bool lost_race(const ControlReply& reply) {
+  return reply.error && reply.error->code == Errc::kConflict;
 }
-
-bool lost_race(const ControlReply& reply) { return reply.error && reply.error->code == Errc::kConflict; }
 
 }  // namespace
 
@@ -63,28 +55,50 @@ asio::awaitable<ControlReply> ask(ControlStore& store, ControlRequest request) {
   co_return std::move(*answer->reply);
 }
 
-asio::awaitable<Result<Epoch>> take_epoch(ControlStore& store, ShardId shard, RegionId region) {
-  const std::string key = control_keys::shard_leader(shard);
+asio::awaitable<Result<std::vector<HeldRecord>>> read_records(ControlStore& store,
+                                                              std::vector<RegionId> first) {
+  std::vector<HeldRecord> records;
+  for (const RegionId leader : first) records.push_back({{leader, {}, {}, {}}, Revision()});
+  ControlRequest list = get_request(control_keys::kShards);
+  list.kind = ControlKind::kList;
+  const ControlReply reply = co_await ask(store, std::move(list));
+  if (reply.error) co_return *reply.error;
+  for (const ControlItem& item : reply.items) {
+    const auto shard = control_keys::parse_id(item.key, control_keys::kShards, "/leader");
+    if (!shard || *shard >= records.size()) continue;
+    Result<ShardRecord> record = ShardRecord::decode(item.value);
+    if (!record) co_return record.error();
+    records[*shard] = {std::move(*record), item.revision};
+  }
+  co_return records;
+}
+
+asio::awaitable<Result<HeldRecord>> swap_record(ControlStore& store, ShardId shard,
+                                                ShardRecord next, Revision expected) {
+  ControlRequest swap = godwit::swap_record(shard, next, expected);
+  const ControlReply set = co_await ask(store, std::move(swap));
+  if (set.error) co_return *set.error;
+  co_return HeldRecord{std::move(next), set.items.front().revision};
+}
+
+asio::awaitable<Result<ShardRecord>> hand_over(ControlStore& store, ShardId shard, RegionId next) {
   for (;;) {
-    ControlRequest get = get_request(key);
+    ControlRequest get = get_request(control_keys::shard_leader(shard));
     const ControlReply now = co_await ask(store, std::move(get));
     if (now.error) co_return *now.error;
-    Epoch epoch;
-    Revision revision;
-    if (!now.items.empty()) {
-      ByteReader in(now.items.front().value);
-      in.get<RegionId>();
-      in.get(epoch);
-      if (!in.finished()) co_return Error{Errc::kCorrupt, "control store: " + key};
-      revision = now.items.front().revision;
+    if (now.items.empty()) co_return Error{Errc::kUnavailable, "the shard has no leader yet"};
+    const Result<ShardRecord> record = ShardRecord::decode(now.items.front().value);
+    if (!record) co_return record.error();
+    if (record->leader == next) co_return *record;
+    if (!record->in_sync.contains(next)) {
+      co_return Error{Errc::kConflict,
+                      "not in the in-sync set: what the others acknowledged would be lost"};
     }
-    ByteWriter out;
-    out.put(region);
-    out.put(epoch.next());
-    ControlRequest swap = swap_request(key, revision, out.take());
-    const ControlReply set = co_await ask(store, std::move(swap));
-    if (!set.error) co_return epoch.next();
-    if (!lost_race(set)) co_return *set.error;
+    ShardRecord wanted = record->led_by(next);
+    Result<HeldRecord> set =
+        co_await swap_record(store, shard, std::move(wanted), now.items.front().revision);
+    if (set) co_return set->record;
+    if (set.error().code != Errc::kConflict) co_return set.error();
   }
 }
 
@@ -109,28 +123,18 @@ asio::awaitable<Result<Manifest>> offer_manifest(ControlStore& store, Manifest m
   co_return std::move(**present);
 }
 
-Result<ModeSetting> decode_mode(ByteView bytes) {
-  ByteReader in(bytes);
-  ModeSetting setting;
-  in.get(setting.mode);
-  in.get(setting.mode_epoch);
-  in.get(setting.sync_steps);
-  const bool known = setting.mode == Mode::kAsync || setting.mode == Mode::kSync;
-  if (!in.finished() || !known) return Error{Errc::kCorrupt, "control store: run/mode"};
-  return setting;
-}
-
 asio::awaitable<Result<std::optional<ModeSetting>>> read_mode(ControlStore& store) {
   ControlRequest get = get_request(control_keys::kRunMode);
   const ControlReply reply = co_await ask(store, std::move(get));
   if (reply.error) co_return *reply.error;
   if (reply.items.empty()) co_return std::optional<ModeSetting>();
-  const Result<ModeSetting> setting = decode_mode(reply.items.front().value);
+  const Result<ModeSetting> setting = ModeSetting::decode(reply.items.front().value);
   if (!setting) co_return setting.error();
   co_return std::optional<ModeSetting>(*setting);
 }
 
-asio::awaitable<Result<ModeSetting>> change_mode(ControlStore& store, Mode mode, std::uint32_t sync_steps,
+asio::awaitable<Result<ModeSetting>> change_mode(ControlStore& store, Mode mode,
+                                                 std::uint32_t sync_steps,
                                                  std::uint32_t default_steps) {
   for (;;) {
     ControlRequest get = get_request(control_keys::kRunMode);
@@ -140,14 +144,14 @@ asio::awaitable<Result<ModeSetting>> change_mode(ControlStore& store, Mode mode,
     Revision revision;
     std::uint32_t steps_before = default_steps;
     if (!now.items.empty()) {
-      const Result<ModeSetting> before = decode_mode(now.items.front().value);
+      const Result<ModeSetting> before = ModeSetting::decode(now.items.front().value);
       if (!before) co_return before.error();
       setting.mode_epoch = before->mode_epoch.next();
       steps_before = before->sync_steps;
       revision = now.items.front().revision;
     }
     if (setting.sync_steps == 0) setting.sync_steps = steps_before;
-    ControlRequest swap = swap_request(control_keys::kRunMode, revision, encode_mode(setting));
+    ControlRequest swap = swap_request(control_keys::kRunMode, revision, setting.encode());
     const ControlReply set = co_await ask(store, std::move(swap));
     if (!set.error) co_return setting;
     if (!lost_race(set)) co_return *set.error;

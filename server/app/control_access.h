@@ -4,7 +4,8 @@
 
 #include <boost/asio/awaitable.hpp>
 
-#include "server/core/leader.h"
+#include "server/core/mode_setting.h"
+#include "server/core/shard_record.h"
 #include "server/control/control_store.h"
 #include "shared/net/event.h"
 #include "shared/protocol/manifest.h"
@@ -19,8 +20,13 @@ inline constexpr Duration kControlDeadline = seconds(3);
 // Answers kTimedOut when the store is silent. Runs on the caller's executor.
 asio::awaitable<ControlReply> ask(ControlStore& store, ControlRequest request);
 
-// +1 for this shard's leader epoch, recorded with who took it. Retries lost races.
-asio::awaitable<Result<Epoch>> take_epoch(ControlStore& store, ShardId shard, RegionId region);
+// The records of all shards; where there is none yet, `first` of that shard is named, at revision 0.
+asio::awaitable<Result<std::vector<HeldRecord>>> read_records(ControlStore& store, std::vector<RegionId> first);
+// Puts `next` in the place of the record that was read at `expected`. Errors: kConflict when it is another by now.
+asio::awaitable<Result<HeldRecord>> swap_record(ControlStore& store, ShardId shard, ShardRecord next,
+                                                Revision expected);
+// Lets another region lead, from the next moment in which it can. Errors: kConflict: it is not in sync.
+asio::awaitable<Result<ShardRecord>> hand_over(ControlStore& store, ShardId shard, RegionId next);
 
 // The run's manifest; nullopt when none is set.
 asio::awaitable<Result<std::optional<Manifest>>> read_manifest(ControlStore& store);
@@ -32,6 +38,5 @@ asio::awaitable<Result<std::optional<ModeSetting>>> read_mode(ControlStore& stor
 // Sets mode and steps (0: as they were) under the next mode_epoch, and returns them.
 asio::awaitable<Result<ModeSetting>> change_mode(ControlStore& store, Mode mode, std::uint32_t sync_steps,
                                                  std::uint32_t default_steps);
-Result<ModeSetting> decode_mode(ByteView bytes);
 
 }  // namespace godwit::app

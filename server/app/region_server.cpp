@@ -94,6 +94,9 @@ Result<void> RegionServer::open_network() {
   outlets.to_worker = [this](WorkerId worker, const Message& message) {
     workers_->send(worker, message);
   };
+  outlets.to_control = [this](ControlRequest request) {
+    control_->request(std::move(request), [this](const ControlReply& reply) { tell(reply); });
+  };
   outlets.notice = [this](const Notice& notice) { on_notice(notice); };
   outlets.failed = [this](const Error& why) { fail(why); };
   shell_ = std::make_unique<RegionShell>(io_.get_executor(), *store_, self(), std::move(outlets));
@@ -336,6 +339,12 @@ void RegionServer::on_notice(const Notice& notice) {
       return log::warning("shard", shard + ": " + notice.text);
     case Notice::Kind::kModeChanged:
       return log::info("shard", shard + ": mode " + notice.text);
+    case Notice::Kind::kPromoted:
+    case Notice::Kind::kDeposed:
+      return log::warning("shard", shard + ": " + notice.text);
+    case Notice::Kind::kInSync:
+      return log::info("shard", shard + ": " + std::to_string(static_cast<std::uint64_t>(notice.value)) + " of " +
+                                    std::to_string(settings_.regions) + " replicas in sync");
     case Notice::Kind::kSnapshotDone:
       return log::debug("shard", shard + ": snapshot complete");
   }

@@ -43,6 +43,7 @@ class RegionServer final : public http::AdminService {
   void block_hashes(ShardId shard, std::optional<Version> version,
                     Callback<Result<http::BlockHashesReport>> done) override;
   void model(Callback<Result<SharedBytes>> done) override;
+  void promote(http::PromoteRequest request, Callback<Result<http::PromoteReport>> done) override;
   void set_mode(http::ModeRequest request, Callback<Result<http::ModeReport>> done) override;
   void stop_workers(Callback<Result<void>> done) override;
 
@@ -57,7 +58,8 @@ class RegionServer final : public http::AdminService {
   asio::awaitable<void> boot();
   asio::awaitable<std::optional<Manifest>> await_manifest();
   asio::awaitable<Result<void>> take_epochs(RegionCore::Place& place);
-  asio::awaitable<void> follow_mode();
+  asio::awaitable<void> follow_control();
+  void tell(const ControlReply& reply);
   asio::awaitable<void> tick_control();
   asio::awaitable<void> measure();
   Result<Incarnation> read_incarnation();
@@ -78,6 +80,7 @@ class RegionServer final : public http::AdminService {
   std::vector<http::ReadinessCheck> readiness(bool core_open) const;
   http::StatusReport report(const RegionCore* core) const;
   void measure_now(const RegionCore* core) const;
+  asio::awaitable<void> promote_now(http::PromoteRequest request, Callback<Result<http::PromoteReport>> done);
   asio::awaitable<void> change_mode_now(http::ModeRequest request, Callback<Result<http::ModeReport>> done);
 
   RegionId self() const { return own_.region_id; }

@@ -107,6 +107,7 @@ void RegionShell::decide(const Queued& queued, Pending& pending) {
       pending.sends.push_back(std::move(send));
     }
   }
+  std::move(effects.controls.begin(), effects.controls.end(), std::back_inserter(pending.controls));
   std::move(effects.notices.begin(), effects.notices.end(), std::back_inserter(pending.notices));
   if (effects.deadline) set_timer(*effects.deadline);
 }
@@ -126,6 +127,7 @@ bool RegionShell::perform(Pending& pending) {
       outlets_.to_worker(std::get<WorkerId>(send.to), send.message);
     }
   }
+  for (ControlRequest& request : pending.controls) outlets_.to_control(std::move(request));
   for (const Notice& notice : pending.notices) outlets_.notice(notice);
   pending = {};
   return true;

@@ -25,6 +25,7 @@ inline constexpr std::size_t kEventsPerWrite = 64;
 struct Outlets {
   std::function<void(RegionId, const Message&)> to_region;  // other regions; our own is looped back
   std::function<void(WorkerId, const Message&)> to_worker;
+  std::function<void(ControlRequest)> to_control;             // the items of its answer are events
   std::function<void(const Notice&)> notice;
   // A write failed: nothing may be acknowledged any more. The process must stop.
   std::function<void(const Error&)> failed;
@@ -55,6 +56,7 @@ class RegionShell {
   struct Pending {  // decided, not yet performed
     Batch batch;
     std::vector<Send> sends;
+    std::vector<ControlRequest> controls;
     std::vector<Notice> notices;
   };
   void schedule();

@@ -8,6 +8,7 @@
 #include "server/cli/doctor_command.h"
 #include "server/cli/exit_code.h"
 #include "server/cli/init.h"
+#include "server/cli/promote_command.h"
 #include "server/cli/status_command.h"
 #include "server/cli/table.h"
 #include "server/cli/verify_command.h"
@@ -109,6 +110,8 @@ int run_in_cluster(const CommandLine& line, const Console& console) {
     case Command::kModeSync:
     case Command::kModeAsync:
       return run_mode(line, *config, console);
+    case Command::kPromote:
+      return run_promote(line, *config, console);
     case Command::kVerify:
       return line.offline ? run_verify_offline(line, *config, processes, console)
                           : run_verify(line, *config, console);

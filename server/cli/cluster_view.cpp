@@ -15,6 +15,9 @@ ShardView parse_shard(const boost::json::value& value) {
   shard.shard = static_cast<std::uint32_t>(in.number("shard"));
   shard.leads = in.flag("leads");
   shard.leader_region = in.text("leader_region");
+  for (const boost::json::value& region : in.list("in_sync")) {
+    if (region.is_string()) shard.in_sync.emplace_back(region.as_string().data(), region.as_string().size());
+  }
   shard.version = in.number("version");
   shard.watermark = in.number("watermark");
   shard.epoch = in.number("epoch");
@@ -139,12 +142,14 @@ std::uint64_t ClusterView::behind_versions(const ServerView& server) const {
 }
 
 const ShardView* ClusterView::leader(std::uint32_t shard) const {
+  const ShardView* leader = nullptr;
   for (const ServerView& server : servers) {
     for (const ShardView& replica : server.shards) {
-      if (replica.shard == shard && replica.leads) return &replica;
+      const bool claims = replica.shard == shard && replica.leads;
+      if (claims && (leader == nullptr || replica.epoch > leader->epoch)) leader = &replica;
     }
   }
-  return nullptr;
+  return leader;
 }
 
 const ServerView* ClusterView::find(std::string_view region) const {

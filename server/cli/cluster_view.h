@@ -16,6 +16,7 @@ struct ShardView {
   std::uint32_t shard = 0;
   bool leads = false;
   std::string leader_region;
+  std::vector<std::string> in_sync;  // regions
   std::uint64_t version = 0;
   std::uint64_t watermark = 0;
   std::uint64_t epoch = 0;
@@ -81,7 +82,8 @@ struct ClusterView {
   std::uint64_t newest_version(std::uint32_t shard) const;
   // The most that one of this server's replicas is behind.
   std::uint64_t behind_versions(const ServerView& server) const;
-  // The replica that leads a shard; nullptr when it does not answer.
+  // The replica that leads a shard, in the newest epoch if an older leader has not heard of it yet; nullptr when
+  // none answers.
   const ShardView* leader(std::uint32_t shard) const;
   const ServerView* find(std::string_view region) const;
   std::vector<Finding> findings() const;

@@ -179,6 +179,12 @@ void Grammar::add_run() {
         ->type_name("DURATION");
     add_format(sub);
   }
+  CLI::App* const promote =
+      command(app_, "promote", "Let another region lead a shard", Command::kPromote);
+  promote->add_option("SHARD", line_.shard, "For example 0")->required();
+  promote->add_option("REGION", line_.name, "A region of its in-sync set: godwit status -o json")->required();
+  add_format(promote);
+  add_duration(promote, "--timeout", line_.timeout, "How long to wait until it leads");
   CLI::App* const model = app_.add_subcommand("model", "The model's values");
   model->fallthrough()->allow_extras()->require_subcommand(0, 1);
   CLI::App* const save = command(*model, "export", "Write the current model to a safetensors file",

@@ -19,6 +19,7 @@ enum class Command : unsigned char {
   kStatus,
   kModeSync,
   kModeAsync,
+  kPromote,
   kVerify,
   kDoctor,
   kModelExport,
@@ -46,8 +47,9 @@ struct CommandLine {
   std::filesystem::path directory = ".";  // of cluster.toml
   Format format = Format::kTable;
   InitFlags init;
-  std::string name;            // up, down, kill, start, doctor: a server; explain: a code
+  std::string name;            // up, down, kill, start, doctor: a server; promote: a region; explain: a code
   std::string region;          // doctor: instead of the name
+  std::uint32_t shard = 0;     // promote
   std::filesystem::path file;  // model export
   std::vector<std::filesystem::path> acknowledgements;
   std::uint32_t sync_steps = 0;    // mode sync: 0 as it was

@@ -149,6 +149,7 @@ object shard_object(const ClusterView& view, std::uint32_t id) {
                {"replicas", std::move(replicas)}};
   if (const ShardView* const leader = view.leader(id)) {
     shard["leader_region"] = leader->leader_region;
+    shard["in_sync"] = boost::json::value_from(leader->in_sync);
     shard["epoch"] = std::to_string(leader->epoch);
     shard["round"] = std::to_string(leader->round);
     shard["tokens"] = std::to_string(leader->tokens);
@@ -159,12 +160,14 @@ object shard_object(const ClusterView& view, std::uint32_t id) {
   return shard;
 }
 
-// Shards whose leaders do not show the mode yet; a leader that does not answer counts.
+// Shards that do not show the mode yet on some server that answers; one without a leader counts.
 std::uint32_t shards_without(const ClusterView& view, std::uint32_t shards,
                              std::uint64_t mode_epoch) {
   std::uint32_t missing = 0;
   for (std::uint32_t id = 0; id < shards; ++id) {
+    if (view.leader(id) == nullptr) ++missing;
     for (const ServerView& server : view.servers) {
+      if (!server.answers || view.leader(id) == nullptr) continue;
       const auto shown = std::ranges::any_of(server.shards, [&](const ShardView& shard) {
         return shard.shard == id && shard.mode_epoch >= mode_epoch;
       });
@@ -216,7 +219,13 @@ std::string status_table(const ClusterView& view) {
   std::string text = heading(view) + run_line(view) + "\n" + table.text();
   for (const std::uint32_t id : shards_of(view)) {
     const ShardView* const leader = view.leader(id);
-    if (leader != nullptr && !leader->waiting_for.empty()) {
+    if (leader == nullptr) continue;
+    for (const ServerView& server : view.servers) {
+      if (std::ranges::find(leader->in_sync, server.region) == leader->in_sync.end()) {
+        text += "\n  shard " + std::to_string(id) + ": " + server.region + " is not in sync";
+      }
+    }
+    if (!leader->waiting_for.empty()) {
       text += "\n  shard " + std::to_string(id) + " waits for " + leader->waiting_for;
     }
   }

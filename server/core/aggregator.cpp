@@ -188,7 +188,8 @@ void Aggregator::on_announce(Round round, Duration window, TimePoint now, Effect
   advance(now, effects);
 }
 
-void Aggregator::on_leader(Epoch epoch, TimePoint now, Effects& effects) {
+void Aggregator::on_leader(RegionId region, Epoch epoch, TimePoint now, Effects& effects) {
+  place_.leader = region;
   leader_ = epoch;
   said_nothing_ = false;
   offer_next(effects);

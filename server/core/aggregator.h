@@ -21,7 +21,7 @@ class Aggregator {
  public:
   struct Place {
     RegionId self;
-    RegionId leader;
+    RegionId leader;          // as far as is known
     Incarnation incarnation;  // of this data directory
     Hash manifest;
   };
@@ -40,8 +40,8 @@ class Aggregator {
   void on_push(const Push& push, TimePoint now, Effects& effects);
   void on_skip(WorkerId worker, Round round, TimePoint now, Effects& effects);
   void on_announce(Round round, Duration window, TimePoint now, Effects& effects);
-  // A leader of this epoch listens: offer what is unnamed, in order.
-  void on_leader(Epoch epoch, TimePoint now, Effects& effects);
+  // This region leads, in this epoch, and listens: offer what is unnamed, in order.
+  void on_leader(RegionId region, Epoch epoch, TimePoint now, Effects& effects);
   void on_leader_lost() { leader_.reset(); }
   void on_offer_reply(const OfferReply& reply, Effects& effects);
   // The local replica holds this entry now.

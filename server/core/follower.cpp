@@ -7,9 +7,22 @@
 
 namespace godwit {
 
-void Follower::subscribe(Effects& effects) const {
-  effects.send(place_.leader, Subscribe{state_.shard(), place_.self, place_.epoch, state_.version(),
-                                        state_.head_hash()});
+bool Follower::follow(RegionId leader, Epoch epoch, Effects& effects) {
+  if (stale(epoch, effects)) return false;
+  if (leader != place_.leader) matched_ = false;
+  place_.leader = leader;
+  learn_epoch(epoch, effects);
+  return true;
+}
+
+void Follower::on_lead(RegionId from, const Lead& lead, Effects& effects) {
+  if (follow(from, lead.epoch, effects)) subscribe(effects);
+}
+
+void Follower::subscribe(Effects& effects) {
+  matched_ = false;
+  effects.send(place_.leader, Subscribe{state_.shard(), place_.self, place_.incarnation, place_.epoch,
+                                        state_.version(), state_.head_hash()});
 }
 
 bool Follower::stale(Epoch epoch, Effects& effects) const {
@@ -35,12 +48,14 @@ void Follower::report(Effects& effects) const {
 }
 
 void Follower::raise_watermark(Version watermark) {
+  if (!matched_) return;
   place_.watermark = std::max(place_.watermark, std::min(watermark, state_.version()));
 }
 
 bool Follower::on_subscribed(const Subscribed& subscribed, Effects& effects) {
   if (stale(subscribed.epoch, effects)) return false;
   learn_epoch(subscribed.epoch, effects);
+  matched_ = subscribed.matched;
   raise_watermark(subscribed.watermark);
   return true;
 }
@@ -71,6 +86,7 @@ void Follower::on_replicate(const Replicate& replicate, Effects& effects) {
   effects.write(std::move(payloads));
   effects.write(std::move(commit));
   log_.append(entry);
+  matched_ = true;  // it extends our tail by hash
   raise_watermark(replicate.watermark);
   effects.notice(Notice::Kind::kApplied, state_.shard(), "",
                  static_cast<double>(entry.header.version.value()));
@@ -119,6 +135,7 @@ bool Follower::on_install(const Install& install, Effects& effects) {
   const ShardId shard = state_.shard(), end = state_.shard().next();
   batch.erase_range(Family::kLog, records::log_begin(shard, Version()),
                     records::log_begin(end, Version()));
+  batch.erase_range(Family::kInputs, records::inputs_begin(shard, Version()), records::inputs_begin(end, Version()));
   batch.erase_range(Family::kPushes, records::pushes_begin(shard), records::pushes_begin(end));
   batch.erase_range(Family::kSnapshot, records::snapshots_begin(shard, 0),
                     records::snapshots_begin(end, 0));
@@ -142,7 +159,8 @@ bool Follower::on_install(const Install& install, Effects& effects) {
   batch.sync = true;
   state_.load_head(std::move(*header), snapshot.entry, std::move(*producers));
   log_.clear();
-  place_.watermark = std::min(install.watermark, state_.version());
+  matched_ = true;
+  place_.watermark = std::min(std::max(place_.watermark, install.watermark), state_.version());
   effects.write(std::move(batch));
   report(effects);
   return true;

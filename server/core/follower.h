@@ -13,22 +13,28 @@ class Follower {
  public:
   struct Place {
     RegionId self;
+    Incarnation incarnation;  // of the data directory
     RegionId leader;
-    Epoch epoch;        // highest one seen, persisted
+    Epoch epoch;  // highest one seen, persisted
     Version watermark;
   };
   Follower(const RunSettings& settings, ShardState& state, EntryLog& log, Place place)
       : settings_(settings), state_(state), log_(log), place_(place) {}
 
-  // The link to the leader's region is up: ask for what is missing.
-  void subscribe(Effects& effects) const;
-  // Returns true when this tells of a leader's epoch that we did not know: offers start over.
+  // Somebody else leads, in an epoch that is not older than the one we know. False: it is older.
+  bool follow(RegionId leader, Epoch epoch, Effects& effects);
+  // The leader is ready: ask it for what is missing.
+  void on_lead(RegionId from, const Lead& lead, Effects& effects);
+  // Also when something does not fit.
+  void subscribe(Effects& effects);
+  // Returns true when the leader listens: offers start over.
   bool on_subscribed(const Subscribed& subscribed, Effects& effects);
   void on_replicate(const Replicate& replicate, Effects& effects);
   void on_watermark(const Watermark& watermark, Effects& effects);
   // Truncates and reloads. Returns true when the state was replaced.
   bool on_install(const Install& install, Effects& effects);
 
+  RegionId leader() const { return place_.leader; }
   Epoch epoch() const { return place_.epoch; }
   Version watermark() const { return place_.watermark; }
 
@@ -43,6 +49,9 @@ class Follower {
   ShardState& state_;
   EntryLog& log_;
   Place place_;
+  // Our tail is a part of the leader's log. Until then its watermark says nothing about our versions: a tail
+  // that an older leader left may be about to go.
+  bool matched_ = false;
 };
 
 }  // namespace godwit

@@ -13,7 +13,7 @@ Leader::Leader(const RunSettings& settings, ShardState& state, EntryLog& log, co
       state_(state),
       log_(log),
       place_(place),
-      replication_(state, log, place.self, settings.regions, place.epoch, place.watermark, store),
+      replication_(settings, state, log, store, place.self, place.epoch, place.watermark, now),
       announcer_(settings, state.shard(), place.epoch),
       outer_rule_(settings, place.last_outer),
       mode_{state.head().mode, state.head().mode_epoch, state.head().sync_steps} {
@@ -27,6 +27,13 @@ Leader::Leader(const RunSettings& settings, ShardState& state, EntryLog& log, co
     region.weight = member.weight;
     region.seen = now;
   }
+}
+
+void Leader::begin(TimePoint now, Effects& effects) {
+  if (state_.version() != Version() && state_.head().epoch < place_.since) commit_promotion(now, effects);
+  replication_.begin(effects);
+  replication_.set_in_sync(place_.in_sync, {}, effects);
+  advance(now, effects);
 }
 
 void Leader::on_subscribe(const Subscribe& subscribe, TimePoint now, Effects& effects) {
@@ -113,7 +120,7 @@ void Leader::on_drained(RegionId region, Version version, TimePoint now, Effects
 }
 
 void Leader::on_disconnected(RegionId region, TimePoint now, Effects& effects) {
-  replication_.on_disconnected(region);
+  replication_.on_disconnected(region, now);
   advance(now, effects);
 }
 
@@ -155,10 +162,11 @@ void Leader::advance(TimePoint now, Effects& effects) {
 }
 
 bool Leader::commit_next(TimePoint now, Effects& effects) {
-  // A fresh run: the first initial push becomes version 1; refusals never wait either.
+  // A fresh run: the first initial push becomes version 1; refusals never wait either. What was trained on a
+  // model that went with an older leader waits until that model is offered again.
   for (const auto& [id, region] : regions_) {
     if (!region.pending) continue;
-    if (region.poison || region.pending->header.kind == PushKind::kInitial || state_.version() == Version()) {
+    if (region.poison || region.pending->header.kind == PushKind::kInitial) {
       commit_alone(id, now, effects);
       return true;
     }
@@ -212,6 +220,7 @@ EntryHeader Leader::next_header(EntryKind kind, TimePoint now) const {
   header.shard = state_.shard();
   header.version = head.version.next();
   header.epoch = place_.epoch;
+  header.leader = place_.self;
   header.previous = state_.head_hash();
   header.kind = kind;
   header.round = head.round;
@@ -298,6 +307,16 @@ void Leader::commit_mode(TimePoint now, Effects& effects) {
   header.sync_steps = mode_.sync_steps;
   outer_rule_.forget();
   effects.notice(Notice::Kind::kModeChanged, state_.shard(), mode_.mode == Mode::kSync ? "sync" : "async");
+  commit(std::move(header), {}, effects);
+}
+
+// The target is P and the moments are zero: what the leader before had in its buffer is gone with it.
+void Leader::commit_promotion(TimePoint now, Effects& effects) {
+  EntryHeader header = next_header(EntryKind::kPromotion, now);
+  header.zero_velocity = true;
+  outer_rule_.forget();
+  why_ = "region " + to_string(place_.self) + " leads from here on";
+  effects.notice(Notice::Kind::kPromoted, state_.shard(), why_);
   commit(std::move(header), {}, effects);
 }
 

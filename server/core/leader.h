@@ -8,18 +8,12 @@
 #include <optional>
 
 #include "server/core/announcer.h"
+#include "server/core/mode_setting.h"
 #include "server/core/outer_rule.h"
 #include "server/core/replication.h"
 #include "server/core/rounds.h"
 
 namespace godwit {
-
-// The run's mode as the control store holds it.
-struct ModeSetting {
-  Mode mode = Mode::kAsync;
-  ModeEpoch mode_epoch;          // 0: never set; the default mode holds
-  std::uint32_t sync_steps = 0;  // H
-};
 
 class Leader {
  public:
@@ -28,11 +22,16 @@ class Leader {
     Epoch epoch;
     Version watermark;
     Outer last_outer = Outer::kNone;  // of the last round in the log
+    Epoch since;                      // this leader's first epoch: an older head is another tenure's
+    InSync in_sync;                   // as the control store holds it
   };
   // All references outlive the leader. REQUIRES: state keeps velocity; the epoch was won by compare-and-swap.
   Leader(const RunSettings& settings, ShardState& state, EntryLog& log, const StoreReader& store, Place place,
          TimePoint now);
 
+  // The first thing: a log of another tenure goes on with an entry that says so.
+  void begin(TimePoint now, Effects& effects);
+  void on_connected(RegionId region, Effects& effects) const { replication_.on_connected(region, effects); }
   void on_subscribe(const Subscribe& subscribe, TimePoint now, Effects& effects);
   void on_offer(const Offer& offer, TimePoint now, Effects& effects);
   void on_empty_offer(const EmptyOffer& offer, TimePoint now, Effects& effects);
@@ -46,6 +45,11 @@ class Leader {
   Epoch epoch() const { return place_.epoch; }
   Version watermark() const { return replication_.watermark(); }
   const std::string& waiting_for() const { return why_; }
+  // See Replication.
+  void set_in_sync(InSync held, InSync proposed, Effects& effects) {
+    replication_.set_in_sync(std::move(held), std::move(proposed), effects);
+  }
+  InSync wanted_in_sync(TimePoint now, Effects& effects) const { return replication_.wanted(now, effects); }
 
  private:
   struct Region {
@@ -67,6 +71,7 @@ class Leader {
   void commit_round(Round round, TimePoint now, Effects& effects);
   void commit_alone(RegionId region, TimePoint now, Effects& effects);
   void commit_mode(TimePoint now, Effects& effects);
+  void commit_promotion(TimePoint now, Effects& effects);
   EntryHeader next_header(EntryKind kind, TimePoint now) const;
   Named name_contribution(const Contribution& contribution, double round_weight) const;
   void commit(EntryHeader header, std::vector<Contribution> contributions, Effects& effects);

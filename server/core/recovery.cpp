@@ -7,8 +7,8 @@ namespace {
 
 class Replay {
  public:
-  Replay(const StoreReader& store, Recovered& out, bool leader)
-      : store_(store), out_(out), leader_(leader) {}
+  Replay(const StoreReader& store, Recovered& out, std::optional<RegionId> leads)
+      : store_(store), out_(out), leads_(leads) {}
 
   Result<void> load_snapshot() {
     auto head = read(records::meta_key('s', shard()), records::decode_snapshot_head);
@@ -34,18 +34,28 @@ class Replay {
     return {};
   }
 
+  // Inputs are there from the version on that this region began to lead with; what an older lead of
+  // its own left may be gone.
+  Result<void> find_own_entries() {
+    if (!leads_) return {};
+    for (Version version = out_.snapshot.oldest.next();; version = version.next()) {
+      Result<std::optional<EntryHeader>> header = read_header(version);
+      if (!header) return header.error();
+      if (!*header) return {};
+      if ((*header)->leader != *leads_ || (*header)->kind == EntryKind::kPromotion)
+        own_after_ = version;
+    }
+  }
+
   Result<void> replay_log() {
     Version version = out_.snapshot.oldest;
     std::optional<Entry> head;
     if (version != Version()) {  // the commit record at the snapshot's oldest version is retained
-      Result<std::optional<Bytes>> commit =
-          store_.get(Family::kLog, records::commit_key(shard(), version));
-      if (!commit) return commit.error();
-      if (!*commit)
+      Result<std::optional<EntryHeader>> header = read_header(version);
+      if (!header) return header.error();
+      if (!*header)
         return corrupt("commit record of version " + to_string(version) + " is missing");
-      Result<EntryHeader> header = EntryHeader::decode(**commit);
-      if (!header) return corrupt(header.error().context);
-      head = records::make_entry(std::move(*header), {});
+      head = records::make_entry(std::move(**header), {});
     }
     for (;; version = version.next()) {
       Result<std::optional<Entry>> entry = records::read_entry(store_, shard(), version.next());
@@ -73,7 +83,6 @@ class Replay {
     auto epoch = read(records::meta_key('e', shard()), records::decode_u64);
     if (!epoch) return epoch.error();
     out_.epoch = std::max(Epoch(epoch->value_or(0)), out_.state.head().epoch);
-    out_.watermark = out_.snapshot.oldest;
     return find_last_outer();
   }
 
@@ -96,13 +105,14 @@ class Replay {
   Result<void> replay(const Entry& entry) {
     const EntryHeader& header = entry.header;
     std::vector<Contribution> inputs;
-    if (leader_ && !header.blocks.empty()) {
+    const bool own = leads_ && header.version > own_after_;
+    if (own && !header.blocks.empty()) {
       if (Result<void> loaded = load_inputs(header, inputs); !loaded) return loaded;
     }
     for (std::uint32_t block = 0; block < header.blocks.size(); ++block) {
       if (header.version <= block_versions_[block]) continue;
       const BlockUpdate& update = header.blocks[block];
-      if (leader_) {
+      if (own) {
         const Bytes again = out_.state.step_block(header, inputs, block, update.codec);
         if (again != *entry.payloads[block])
           return differs(header.version, block, "the replayed update");
@@ -113,6 +123,10 @@ class Replay {
       }
       if (out_.state.block_state(block) != update.state)
         return differs(header.version, block, "the replayed state");
+    }
+    for (std::uint32_t block = 0;
+         header.kind == EntryKind::kPromotion && block < block_versions_.size(); ++block) {
+      if (header.version > block_versions_[block]) out_.state.zero_velocity(block);
     }
     return {};
   }
@@ -143,18 +157,27 @@ class Replay {
     return {};
   }
 
+  Result<std::optional<EntryHeader>> read_header(Version version) const {
+    Result<std::optional<Bytes>> commit =
+        store_.get(Family::kLog, records::commit_key(shard(), version));
+    if (!commit) return commit.error();
+    if (!*commit) return std::optional<EntryHeader>();
+    Result<EntryHeader> header = EntryHeader::decode(**commit);
+    if (!header)
+      return corrupt("commit record of version " + to_string(version) + ": " +
+                     header.error().context);
+    return std::optional<EntryHeader>(std::move(*header));
+  }
+
   // The optimizer of the last round decides whether the momentum buffer must be zeroed.
   Result<void> find_last_outer() {
     for (Version version = out_.state.version(); version != Version();
          version = Version(version.value() - 1)) {
-      Result<std::optional<Bytes>> commit =
-          store_.get(Family::kLog, records::commit_key(shard(), version));
-      if (!commit) return commit.error();
-      if (!*commit) return {};
-      Result<EntryHeader> header = EntryHeader::decode(**commit);
-      if (!header) return corrupt(header.error().context);
-      if (header->kind != EntryKind::kRound || header->outer == Outer::kNone) continue;
-      out_.last_outer = header->outer;
+      Result<std::optional<EntryHeader>> header = read_header(version);
+      if (!header) return header.error();
+      if (!*header || (*header)->kind == EntryKind::kPromotion) return {};
+      if ((*header)->kind != EntryKind::kRound || (*header)->outer == Outer::kNone) continue;
+      out_.last_outer = (*header)->outer;
       return {};
     }
     return {};
@@ -162,17 +185,19 @@ class Replay {
 
   const StoreReader& store_;
   Recovered& out_;
-  bool leader_;
+  std::optional<RegionId> leads_;
+  Version own_after_;
   std::vector<Version> block_versions_;
 };
 
 }  // namespace
 
 Result<Recovered> recover_shard(const StoreReader& store, ShardId shard, const ShardLayout& layout,
-                                bool leader) {
-  Recovered recovered{ShardState(shard, layout, leader), {}, {}, {}, Outer::kNone, 0};
-  Replay replay(store, recovered, leader);
+                                std::optional<RegionId> leads) {
+  Recovered recovered{ShardState(shard, layout, leads.has_value()), {}, {}, Outer::kNone, 0};
+  Replay replay(store, recovered, leads);
   if (Result<void> loaded = replay.load_snapshot(); !loaded) return loaded.error();
+  if (Result<void> found = replay.find_own_entries(); !found) return found.error();
   if (Result<void> replayed = replay.replay_log(); !replayed) return replayed.error();
   if (Result<void> scalars = replay.load_scalars(); !scalars) return scalars.error();
   return recovered;

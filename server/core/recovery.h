@@ -1,6 +1,7 @@
 // Recovery: from what a store holds to the state at its last durable version. Blocks come from the newest
-// complete snapshot, each at its own version, and are replayed to the head. A leader replays the inputs
-// through the commit arithmetic and must reproduce the logged updates byte for byte.
+// complete snapshot, each at its own version, and are replayed to the head. A leader replays the inputs of
+// what it committed itself, since it began to lead, through the commit arithmetic and must reproduce the logged
+// updates byte for byte. How far the watermark was is not recovered: a snapshot may hold more (a reload does).
 #pragma once
 
 #include "server/core/entry_log.h"
@@ -12,12 +13,12 @@ struct Recovered {
   ShardState state;
   records::SnapshotHead snapshot;
   Epoch epoch;            // highest one seen
-  Version watermark;      // a lower bound of it: the snapshot's oldest block
   Outer last_outer = Outer::kNone;
   std::uint64_t replayed = 0;  // versions
 };
 
-// Errors: kCorrupt naming shard, version, block and what was lost.
-Result<Recovered> recover_shard(const StoreReader& store, ShardId shard, const ShardLayout& layout, bool leader);
+// `leads`: this region, if it leads the shard. Errors: kCorrupt naming shard, version, block and what was lost.
+Result<Recovered> recover_shard(const StoreReader& store, ShardId shard, const ShardLayout& layout,
+                                std::optional<RegionId> leads);
 
 }  // namespace godwit

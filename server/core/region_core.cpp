@@ -1,5 +1,7 @@
 #include "server/core/region_core.h"
 
+#include "shared/base/check.h"
+
 namespace godwit {
 namespace {
 
@@ -24,14 +26,20 @@ std::optional<ShardId> shard_of(const Message& message) {
 
 }  // namespace
 
-Result<std::unique_ptr<RegionCore>> RegionCore::open(const RunSettings& settings, const StoreReader& store,
-                                                     const Manifest& manifest, Place place, TimePoint now) {
-  std::unique_ptr<RegionCore> core(new RegionCore(Layout(manifest), place));
-  GODWIT_REQUIRE(place.leaders.size() == core->layout_.shards.size(), "a leader for every shard");
+Result<std::unique_ptr<RegionCore>> RegionCore::open(const RunSettings& settings,
+                                                     const StoreReader& store,
+                                                     const Manifest& manifest, Place place,
+                                                     TimePoint now) {
+  std::unique_ptr<RegionCore> core(new RegionCore(settings, Layout(manifest), place));
+  GODWIT_REQUIRE(place.records.size() == core->layout_.shards.size() &&
+                     place.leads.size() == place.records.size(),
+                 "a record for every shard");
   for (std::uint32_t id = 0; id < core->layout_.shards.size(); ++id) {
-    Result<std::unique_ptr<ShardCore>> shard = ShardCore::open(
-        settings, store, core->layout_.shards[id],
-        {place.self, place.leaders[id], ShardId(id), place.incarnation, manifest.hash(), place.won_epochs[id]}, now);
+    Result<std::unique_ptr<ShardCore>> shard =
+        ShardCore::open(settings, store, core->layout_.shards[id],
+                        {place.self, ShardId(id), place.incarnation, manifest.hash(),
+                         place.records[id], place.leads[id]},
+                        now);
     if (!shard) return shard.error();
     core->shards_.push_back(std::move(*shard));
   }
@@ -42,6 +50,7 @@ Effects RegionCore::start(TimePoint now) {
   Effects effects;
   for (auto& shard : shards_) shard->start(now, effects);
   tell_presence(now, effects);
+  keep_lease(now, effects);
   return effects;
 }
 
@@ -49,7 +58,8 @@ Effects RegionCore::on_message(RegionId from, const Message& message, TimePoint 
   Effects effects;
   if (const auto* hint = std::get_if<Announce>(&message)) {
     announce(*hint, now, effects);
-  } else if (const std::optional<ShardId> shard = shard_of(message); shard && shard->value() < shards_.size()) {
+  } else if (const std::optional<ShardId> shard = shard_of(message);
+             shard && shard->value() < shards_.size()) {
     shards_[shard->value()]->on_message(from, message, now, effects);
   }
   return effects;
@@ -58,7 +68,8 @@ Effects RegionCore::on_message(RegionId from, const Message& message, TimePoint 
 Effects RegionCore::on_message(WorkerId from, const Message& message, TimePoint now) {
   Effects effects;
   if (const std::optional<ShardId> shard = shard_of(message)) {
-    if (shard->value() < shards_.size()) shards_[shard->value()]->on_message(from, message, now, effects);
+    if (shard->value() < shards_.size())
+      shards_[shard->value()]->on_message(from, message, now, effects);
     return effects;
   }
   if (std::holds_alternative<Join>(message)) workers_.insert(from);
@@ -91,13 +102,30 @@ Effects RegionCore::on_worker_left(WorkerId worker, TimePoint now) {
 
 Effects RegionCore::on_drained(RegionId region, ShardId shard, Version version, TimePoint now) {
   Effects effects;
-  if (shard.value() < shards_.size()) shards_[shard.value()]->on_drained(region, version, now, effects);
+  if (shard.value() < shards_.size())
+    shards_[shard.value()]->on_drained(region, version, now, effects);
   return effects;
 }
 
-Effects RegionCore::set_mode(const ModeSetting& setting, TimePoint now) {
+Effects RegionCore::on_control(const ControlItem& item, TimePoint now) {
   Effects effects;
-  for (auto& shard : shards_) shard->set_mode(setting, now, effects);
+  using control_keys::parse_id;
+  if (item.key == control_keys::kRunMode) {
+    const Result<ModeSetting> mode = ModeSetting::decode(item.value);
+    for (auto& shard : shards_) {
+      if (mode) shard->set_mode(*mode, now, effects);
+    }
+  } else if (const auto shard = parse_id(item.key, control_keys::kShards, "/leader");
+             shard && *shard < shards_.size()) {
+    Result<ShardRecord> record = ShardRecord::decode(item.value);
+    if (record) shards_[*shard]->on_record({std::move(*record), item.revision}, now, effects);
+    if (!record) effects.notice(Notice::Kind::kRefused, ShardId(*shard), record.error().context);
+  } else if (const auto region = parse_id(item.key, control_keys::kRegions, "/lease")) {
+    Revision& newest = leases_[item.key];
+    if (item.revision > newest) succession_.on_lease(RegionId(*region), !item.value.empty(), now);
+    newest = std::max(newest, item.revision);
+  }
+  succeed(now, effects);
   return effects;
 }
 
@@ -109,12 +137,42 @@ Effects RegionCore::on_tick(TimePoint now) {
   } else {
     effects.wake_at(presence_due_);
   }
+  keep_lease(now, effects);
+  succeed(now, effects);
   return effects;
+}
+
+void RegionCore::keep_lease(TimePoint now, Effects& effects) {
+  if (now >= lease_due_) {
+    ControlRequest request;
+    request.kind = ControlKind::kLeaseKeepalive;
+    request.key = control_keys::region_lease(place_.self);
+    request.value = copy(view("region " + to_string(place_.self)));
+    request.ttl = settings_.lease;
+    effects.control(std::move(request));
+    lease_due_ = now + settings_.lease / 4;
+  }
+  effects.wake_at(lease_due_);
+}
+
+void RegionCore::succeed(TimePoint now, Effects& effects) {
+  for (auto& shard : shards_) {
+    if (shard->leads()) continue;
+    const auto due =
+        succession_.due(shard->state().shard(), shard->record(), place_.self, place_.incarnation);
+    if (!due) continue;
+    if (now >= *due) {
+      shard->propose_to_lead(now, effects);
+    } else {
+      effects.wake_at(*due);
+    }
+  }
 }
 
 void RegionCore::announce(const Announce& announce, TimePoint now, Effects& effects) {
   if (announce.shard != ShardId() || announce.epoch < shards_.front()->epoch()) return;
-  for (auto& shard : shards_) shard->on_announce(announce.round, milliseconds(announce.window_ms), now, effects);
+  for (auto& shard : shards_)
+    shard->on_announce(announce.round, milliseconds(announce.window_ms), now, effects);
   for (const WorkerId worker : workers_) effects.send(worker, announce);
 }
 

@@ -1,5 +1,6 @@
 // RegionCore: a region server's decisions, all shards. It routes events to its ShardCores, tells
-// leaders who trains here, and relays round announcements to workers. Pure: the server process, the
+// leaders who trains here, relays round announcements to workers, keeps the region's lease, and lets a
+// shard lead here when its leader's lease is gone. Pure: the server process, the
 // simulator and the benchmarks are shells around it.
 //
 // One strand owns it. Every event returns Effects, to be performed in the order that effects.h
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "server/core/shard_core.h"
+#include "server/core/succession.h"
 
 namespace godwit {
 
@@ -19,8 +21,8 @@ class RegionCore {
   struct Place {
     RegionId self;
     Incarnation incarnation;
-    std::vector<RegionId> leaders;                 // per shard
-    std::vector<std::optional<Epoch>> won_epochs;  // per shard; set where this region leads
+    std::vector<HeldRecord> records;  // per shard; where there is none yet: who is to lead first
+    std::vector<bool> leads;          // per shard: this process took the record's epoch
   };
   // `settings` and `store` outlive the core. Errors: kCorrupt, kIo, kWrongEpoch.
   static Result<std::unique_ptr<RegionCore>> open(const RunSettings& settings,
@@ -37,7 +39,9 @@ class RegionCore {
   // A Replicate or Install message to `region` has left for the wire; `version` is that of its
   // entry. Until it is reported, nothing more is sent to the region and nothing is committed.
   Effects on_drained(RegionId region, ShardId shard, Version version, TimePoint now);
-  Effects set_mode(const ModeSetting& setting, TimePoint now);
+  // An item of the control store, as a watch or the answer to one of `controls` brings it. Older states
+  // may come after newer ones.
+  Effects on_control(const ControlItem& item, TimePoint now);
   Effects on_tick(TimePoint now);
 
   std::size_t shard_count() const { return shards_.size(); }
@@ -45,15 +49,22 @@ class RegionCore {
   const Layout& layout() const { return layout_; }
 
  private:
-  RegionCore(Layout layout, Place place) : layout_(std::move(layout)), place_(std::move(place)) {}
+  RegionCore(const RunSettings& settings, Layout layout, Place place)
+      : settings_(settings), layout_(std::move(layout)), place_(std::move(place)), succession_(settings.lease) {}
   void announce(const Announce& announce, TimePoint now, Effects& effects);
   void tell_presence(TimePoint now, Effects& effects);
+  void keep_lease(TimePoint now, Effects& effects);
+  void succeed(TimePoint now, Effects& effects);
 
+  const RunSettings& settings_;
   Layout layout_;
   Place place_;
+  Succession succession_;
+  std::map<std::string, Revision> leases_;  // newest revision seen
   std::vector<std::unique_ptr<ShardCore>> shards_;
   std::set<WorkerId> workers_;  // active ones
   TimePoint presence_due_{};
+  TimePoint lease_due_{};
 };
 
 // How often regions tell leaders who trains there; several times per lease.

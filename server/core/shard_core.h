@@ -31,6 +31,7 @@ struct ShardStatus {
   std::uint64_t parameters = 0;
   std::uint64_t outbox_items = 0;
   std::uint32_t workers = 0;
+  InSync in_sync;
   std::string waiting_for;  // leaders: why the next version is not there yet
 };
 
@@ -38,11 +39,11 @@ class ShardCore {
  public:
   struct Place {
     RegionId self;
-    RegionId leader;
     ShardId shard;
     Incarnation incarnation;
     Hash manifest;
-    std::optional<Epoch> won_epoch;  // of the leader, by compare-and-swap; nullopt on followers
+    HeldRecord held;
+    bool leads = false;  // this process took the record's epoch, by compare-and-swap
   };
   // Recovers from the store. `settings` and `store` outlive the core. Errors: kCorrupt, kIo.
   static Result<std::unique_ptr<ShardCore>> open(const RunSettings& settings, const StoreReader& store,
@@ -54,6 +55,10 @@ class ShardCore {
   void on_message(RegionId from, const Message& message, TimePoint now, Effects& effects);
   void on_message(WorkerId from, const Message& message, TimePoint now, Effects& effects);
   void on_announce(Round round, Duration window, TimePoint now, Effects& effects);
+  // The shard's record as the control store holds it now, or held it a while ago.
+  void on_record(const HeldRecord& held, TimePoint now, Effects& effects);
+  // Asks the control store to let this region lead from now on. REQUIRES: it is a member of the in-sync set.
+  void propose_to_lead(TimePoint now, Effects& effects);
   void on_region_connected(RegionId region, TimePoint now, Effects& effects);
   void on_region_disconnected(RegionId region, TimePoint now, Effects& effects);
   void on_worker_left(WorkerId worker, TimePoint now, Effects& effects);
@@ -62,7 +67,11 @@ class ShardCore {
   void on_tick(TimePoint now, Effects& effects);
 
   const ShardState& state() const { return state_; }
-  RegionId leader_region() const { return place_.leader; }
+  RegionId leader_region() const { return leader_ ? place_.self : follower_->leader(); }
+  bool leads() const { return leader_.has_value(); }
+  // A change of the record is under way.
+  bool proposes() const { return proposal_.has_value(); }
+  const ShardRecord& record() const { return place_.held.record; }
   Epoch epoch() const { return leader_ ? leader_->epoch() : follower_->epoch(); }
   Version watermark() const { return leader_ ? leader_->watermark() : follower_->watermark(); }
   Presence presence() const { return aggregator_->presence(); }
@@ -77,8 +86,27 @@ class ShardCore {
   // After every event: what the replica gained becomes visible to the aggregator, pulls and snapshots.
   void settle(TimePoint now, Effects& effects);
   void reload(TimePoint now, Effects& effects);
+  void lead(TimePoint now, Effects& effects);
+  void step_down(RegionId leader, Epoch epoch, Effects& effects);
+  void follow(RegionId leader, Epoch epoch, Effects& effects);
+  void to_leader(RegionId from, const Message& message, TimePoint now, Effects& effects);
+  void to_follower(RegionId from, const Message& message, TimePoint now, Effects& effects);
+  void propose(ShardRecord next, TimePoint now, Effects& effects);
+  void keep_record(TimePoint now, Effects& effects);
+  void keep_in_sync(TimePoint now, Effects& effects);
 
+  // A change of the record whose outcome is not known: it may have happened, or may yet happen.
+  struct Proposal {
+    ShardRecord next;
+    Revision expected;
+    TimePoint resend_at;
+  };
+
+  const RunSettings& settings_;
+  const StoreReader& store_;
   Place place_;
+  std::optional<Proposal> proposal_;
+  ModeSetting mode_;
   ShardState state_;
   EntryLog log_;
   Snapshotter snapshotter_;

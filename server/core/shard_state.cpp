@@ -17,6 +17,14 @@ ShardState::ShardState(ShardId shard, ShardLayout layout, bool leader)
   for (std::uint32_t block = 0; block < block_count(); ++block) block_hashes_.push_back(rehash(block));
 }
 
+void ShardState::keep_velocity(bool keep) { velocity_.assign(keep ? layout_.parameters : 0, 0.0F); }
+
+void ShardState::zero_velocity(std::uint32_t block) {
+  if (velocity_.empty()) return;
+  const std::span<float> zeroed = slice(velocity_, block);
+  std::fill(zeroed.begin(), zeroed.end(), 0.0F);
+}
+
 std::span<const float> ShardState::velocity(std::uint32_t block) const {
   return velocity_.empty() ? std::span<const float>() : slice(velocity_, block);
 }
@@ -71,6 +79,9 @@ Result<void> ShardState::advance(const Entry& entry) {
   }
   for (const Named& named : header.contributions) {
     producers_[{named.region, named.incarnation}] = {named.sequence, header.version};
+  }
+  if (header.kind == EntryKind::kPromotion) {
+    for (std::uint32_t block = 0; block < block_count(); ++block) zero_velocity(block);
   }
   head_ = header;
   head_encoded_ = entry.encoded;

@@ -30,6 +30,9 @@ class ShardState {
   const SharedBytes& head_encoded() const { return head_encoded_; }
   Hash head_hash() const { return head_hash_; }
   const records::Producers& producers() const { return producers_; }
+  // A leader keeps the momentum, from zero on; a follower has none.
+  void keep_velocity(bool keep);
+  void zero_velocity(std::uint32_t block);
   bool keeps_velocity() const { return !velocity_.empty() || layout_.parameters == 0; }
 
   std::span<const float> values() const { return values_; }

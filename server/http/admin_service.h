@@ -30,6 +30,7 @@ struct ShardReport {
   ShardId shard;
   bool leads = false;
   std::string leader_region;
+  std::vector<std::string> in_sync;  // regions that hold all that the watermark covers
   Version version;
   Version watermark;
   Epoch epoch;
@@ -98,6 +99,16 @@ struct ModeReport {
   std::uint32_t sync_steps = 0;
 };
 
+struct PromoteRequest {
+  ShardId shard;
+  std::string region;
+};
+struct PromoteReport {
+  ShardId shard;
+  std::string region;
+  Epoch epoch;  // of the wish: the region takes a later one
+};
+
 class AdminService {
  public:
   template <class T>
@@ -118,6 +129,9 @@ class AdminService {
   // By compare-and-swap in the control store; the answer comes when that is durable, shards follow.
   // Errors: kInvalid, kNotLeader (names the control host), kUnavailable, kConflict.
   virtual void set_mode(ModeRequest request, Callback<Result<ModeReport>> done) = 0;
+  // Lets another region lead a shard. By compare-and-swap in the control store; the region takes over when it
+  // hears of it. Errors: kConflict: not a member of the in-sync set; kInvalid: no such region or shard; kUnavailable.
+  virtual void promote(PromoteRequest request, Callback<Result<PromoteReport>> done) = 0;
   // Tells the workers of this region to leave their loops.
   virtual void stop_workers(Callback<Result<void>> done) = 0;
 };

@@ -95,6 +95,29 @@ Result<ModeRequest> parse_mode_request(std::string_view body) {
   return request;
 }
 
+Result<PromoteRequest> parse_promote_request(std::string_view body) {
+  boost::json::error_code error;
+  const boost::json::value parsed =
+      boost::json::parse(boost::json::string_view(body.data(), body.size()), error);
+  const boost::json::object* const object = error ? nullptr : parsed.if_object();
+  const std::string example = R"(; for example {"shard": 0, "region": "us-west"})";
+  if (object == nullptr) return Error{Errc::kMalformed, "the body is not a JSON object" + example};
+  std::optional<std::uint32_t> shard;
+  PromoteRequest request;
+  for (const auto& [key, value] : *object) {
+    if (key == "shard" && value.is_int64() && value.as_int64() >= 0 && value.as_int64() <= UINT32_MAX) {
+      shard = static_cast<std::uint32_t>(value.as_int64());
+    } else if (key == "region" && value.is_string() && !value.as_string().empty()) {
+      request.region = std::string(value.as_string().data(), value.as_string().size());
+    } else {
+      return invalid("\"" + std::string(key) + "\": unknown key, or not a valid value" + example);
+    }
+  }
+  if (!shard || request.region.empty()) return invalid("\"shard\" or \"region\" is missing" + example);
+  request.shard = ShardId(*shard);
+  return request;
+}
+
 }  // namespace
 
 struct Router::Match {
@@ -131,6 +154,7 @@ const std::vector<Router::Route>& Router::routes() {
       {"GET", "/api/v1/shards/{id}/hashes", Access::kRead, &Router::hashes},
       {"GET", "/api/v1/run/model", Access::kRead, &Router::model},
       {"POST", "/api/v1/mode", Access::kChange, &Router::set_mode},
+      {"POST", "/api/v1/promote", Access::kChange, &Router::promote},
       {"POST", "/api/v1/stop", Access::kChange, &Router::stop_workers},
   };
   return routes;
@@ -316,6 +340,17 @@ void Router::set_mode(Match match, Done done) {
   const auto mode = parse_mode_request(match.request.body);
   if (!mode) return done(problem_response(mode.error(), id));
   service_.set_mode(*mode, [post = post_, id, done](Result<ModeReport> report) {
+    post([report, id, done] {
+      done(report ? json_response(200, to_json(*report)) : problem_response(report.error(), id));
+    });
+  });
+}
+
+void Router::promote(Match match, Done done) {
+  const std::string& id = match.request.request_id;
+  const auto promote = parse_promote_request(match.request.body);
+  if (!promote) return done(problem_response(promote.error(), id));
+  service_.promote(*promote, [post = post_, id, done](Result<PromoteReport> report) {
     post([report, id, done] {
       done(report ? json_response(200, to_json(*report)) : problem_response(report.error(), id));
     });

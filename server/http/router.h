@@ -42,6 +42,7 @@ class Router {
   void hashes(Match match, Done done);
   void model(Match match, Done done);
   void set_mode(Match match, Done done);
+  void promote(Match match, Done done);
   void stop_workers(Match match, Done done);
   void measure(const StatusReport& status);
 

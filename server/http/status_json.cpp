@@ -26,9 +26,12 @@ object mode_object(Mode mode, ModeEpoch mode_epoch, std::uint32_t sync_steps) {
 }
 
 object shard_object(const ShardReport& shard) {
+  array in_sync;
+  for (const std::string& region : shard.in_sync) in_sync.push_back(boost::json::string(region));
   return {{"shard", shard.shard.value()},
           {"leads", shard.leads},
           {"leader_region", shard.leader_region},
+          {"in_sync", std::move(in_sync)},
           {"version", number(shard.version)},
           {"watermark", number(shard.watermark)},
           {"epoch", number(shard.epoch)},
@@ -110,6 +113,14 @@ std::string to_json(const BlockHashesReport& report) {
 std::string to_json(const ModeReport& report) {
   object all = mode_object(report.mode, report.mode_epoch, report.sync_steps);
   all["schema"] = "godwit.mode/v1";
+  return boost::json::serialize(all);
+}
+
+std::string to_json(const PromoteReport& report) {
+  const object all = {{"schema", "godwit.promote/v1"},
+                      {"shard", report.shard.value()},
+                      {"region", report.region},
+                      {"epoch", number(report.epoch)}};
   return boost::json::serialize(all);
 }
 

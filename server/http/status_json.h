@@ -11,6 +11,7 @@ namespace godwit::http {
 std::string to_json(const StatusReport& status);       // godwit.status/v1
 std::string to_json(const BlockHashesReport& report);  // godwit.hashes/v1
 std::string to_json(const ModeReport& report);         // godwit.mode/v1
+std::string to_json(const PromoteReport& report);      // godwit.promote/v1
 
 std::string_view name(Mode mode);  // "async", "sync"
 bool is_ready(const StatusReport& status);

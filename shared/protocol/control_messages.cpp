@@ -1,6 +1,7 @@
 #include "shared/protocol/control_messages.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace godwit {
 namespace {
@@ -62,8 +63,17 @@ Result<void> validate(const ControlRequest& request) {
 namespace control_keys {
 
 std::string shard_leader(ShardId shard) { return "shard/" + to_string(shard) + "/leader"; }
-std::string shard_in_sync(ShardId shard) { return "shard/" + to_string(shard) + "/in_sync"; }
 std::string region_lease(RegionId region) { return "region/" + to_string(region) + "/lease"; }
+
+std::optional<std::uint32_t> parse_id(std::string_view key, std::string_view prefix, std::string_view suffix) {
+  if (!key.starts_with(prefix) || !key.ends_with(suffix)) return std::nullopt;
+  key.remove_prefix(prefix.size());
+  if (key.size() <= suffix.size()) return std::nullopt;
+  key.remove_suffix(suffix.size());
+  std::uint32_t id = 0;
+  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
+  return error == std::errc() && end == key.data() + key.size() ? std::optional(id) : std::nullopt;
+}
 
 }  // namespace control_keys
 }  // namespace godwit

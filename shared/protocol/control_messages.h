@@ -80,9 +80,12 @@ Result<void> validate(const ControlRequest& request);
 namespace control_keys {
 inline constexpr std::string_view kRunManifest = "run/manifest";
 inline constexpr std::string_view kRunMode = "run/mode";
-std::string shard_leader(ShardId shard);    // shard/<id>/leader
-std::string shard_in_sync(ShardId shard);   // shard/<id>/in_sync
+inline constexpr std::string_view kShards = "shard/";
+inline constexpr std::string_view kRegions = "region/";
+std::string shard_leader(ShardId shard);    // shard/<id>/leader: leader, epoch and in-sync set, one item
 std::string region_lease(RegionId region);  // region/<id>/lease
+// The number in the middle of such a key; nullopt if the key is of another kind.
+std::optional<std::uint32_t> parse_id(std::string_view key, std::string_view prefix, std::string_view suffix);
 }  // namespace control_keys
 
 }  // namespace godwit

@@ -6,7 +6,7 @@
 namespace godwit {
 namespace {
 
-constexpr std::uint8_t kEntryFormat = 1;
+constexpr std::uint8_t kEntryFormat = 2;  // 1 had no leader
 constexpr std::size_t kLiveBytes = 12;
 constexpr std::size_t kMemberBytes = 45;
 constexpr std::size_t kNamedBytes = 45;  // without members
@@ -61,6 +61,7 @@ void put_place(ByteWriter& out, const EntryHeader& entry) {
   out.put(entry.shard);
   out.put(entry.version);
   out.put(entry.epoch);
+  out.put(entry.leader);
   out.put(entry.previous);
   out.put(entry.kind);
   out.put(entry.round);
@@ -74,6 +75,7 @@ void get_place(FieldReader& in, EntryHeader& entry) {
   in.get(entry.shard);
   in.get(entry.version);
   in.get(entry.epoch);
+  in.get(entry.leader);
   in.get(entry.previous);
   in.get_enum("kind", entry.kind, EntryKind::kInitial, EntryKind::kRestore);
   in.get(entry.round);

@@ -15,7 +15,7 @@ enum class EntryKind : std::uint8_t {
   kLate = 3,       // one late contribution: G = S / B x staleness weight, past the momentum buffer
   kRefused = 4,    // names a contribution that was refused; P unchanged
   kMode = 5,       // mode and mode_epoch take effect; P unchanged
-  kPromotion = 6,  // reserved: a follower became leader; moments zero
+  kPromotion = 6,  // a follower became leader; moments zero, P unchanged
   kRestore = 7,    // reserved: a checkpoint was restored
 };
 enum class Outer : std::uint8_t { kNone = 0, kSgd = 1, kNesterov = 2 };
@@ -51,6 +51,7 @@ struct EntryHeader {
   ShardId shard;
   Version version;
   Epoch epoch;
+  RegionId leader;             // who committed it
   Hash previous;               // entry_hash of version - 1; 0 for version 1
   EntryKind kind = EntryKind::kRound;
   Round round;                 // highest round committed on this shard, this entry included

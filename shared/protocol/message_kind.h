@@ -43,6 +43,8 @@ enum class MessageKind : std::uint16_t {
   // Server -> the control host, and back
   kControlRequest = 37,
   kControlReply = 38,
+  // Leader -> region server, as 32 to 36
+  kLead = 39,
 };
 
 }  // namespace godwit

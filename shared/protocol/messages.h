@@ -110,6 +110,7 @@ struct Stop {
 struct Subscribe {
   ShardId shard;
   RegionId region;
+  Incarnation incarnation;  // of the replica's data directory: what the in-sync set holds
   Epoch epoch;
   Version have;
   Hash have_hash;
@@ -143,11 +144,17 @@ struct Presence {
 // ---- leader -> region server
 // -----------------------------------------------------------------------------
 
+// Whoever hears of a new epoch subscribes; sent when a leader begins, and to each region that connects.
+struct Lead {
+  ShardId shard;
+  Epoch epoch;
+};
 struct Subscribed {
   ShardId shard;
   Epoch epoch;
   Version head;
   Version watermark;
+  bool matched = false;  // the subscriber's version is on this log; if not, Install follows
 };
 struct Replicate {
   ShardId shard;
@@ -183,6 +190,6 @@ struct OfferReply {
 
 using Message = std::variant<ManifestOffer, Join, Leave, Push, Skip, Pull, ManifestReply, PushReply,
                              PullReply, Announce, Stop, Subscribe, Offer, EmptyOffer, Replicated,
-                             Presence, Subscribed, Replicate, Watermark, Install, OfferReply>;
+                             Presence, Lead, Subscribed, Replicate, Watermark, Install, OfferReply>;
 
 }  // namespace godwit

@@ -15,6 +15,7 @@ WireMessage encode_one(const Subscribe& subscribe) {
     out.setEpoch(subscribe.epoch.value());
     out.setHave(subscribe.have.value());
     out.setHaveHash(subscribe.have_hash.value());
+    out.setIncarnation(subscribe.incarnation.value());
   };
   return {MessageKind::kSubscribe, build_control<schema::Subscribe>(fill), {}};
 }
@@ -22,7 +23,8 @@ WireMessage encode_one(const Subscribe& subscribe) {
 Result<Message> decode_subscribe(ByteView control) {
   const auto convert = [](schema::Subscribe::Reader in) {
     return Result<Message>(
-        Message(Subscribe{ShardId(in.getShard()), RegionId(in.getRegion()), Epoch(in.getEpoch()),
+        Message(Subscribe{ShardId(in.getShard()), RegionId(in.getRegion()),
+                          Incarnation(in.getIncarnation()), Epoch(in.getEpoch()),
                           Version(in.getHave()), Hash(in.getHaveHash())}));
   };
   return read_control<schema::Subscribe>("subscribe", control, convert);
@@ -107,12 +109,28 @@ Result<Message> decode_presence(ByteView control) {
 
 // ---- leader -> region server -------------------------------------------------------------------
 
+WireMessage encode_one(const Lead& lead) {
+  const auto fill = [&](schema::Lead::Builder out) {
+    out.setShard(lead.shard.value());
+    out.setEpoch(lead.epoch.value());
+  };
+  return {MessageKind::kLead, build_control<schema::Lead>(fill), {}};
+}
+
+Result<Message> decode_lead(ByteView control) {
+  const auto convert = [](schema::Lead::Reader in) {
+    return Result<Message>(Message(Lead{ShardId(in.getShard()), Epoch(in.getEpoch())}));
+  };
+  return read_control<schema::Lead>("lead", control, convert);
+}
+
 WireMessage encode_one(const Subscribed& subscribed) {
   const auto fill = [&](schema::Subscribed::Builder out) {
     out.setShard(subscribed.shard.value());
     out.setEpoch(subscribed.epoch.value());
     out.setHead(subscribed.head.value());
     out.setWatermark(subscribed.watermark.value());
+    out.setMatched(subscribed.matched);
   };
   return {MessageKind::kSubscribed, build_control<schema::Subscribed>(fill), {}};
 }
@@ -120,7 +138,8 @@ WireMessage encode_one(const Subscribed& subscribed) {
 Result<Message> decode_subscribed(ByteView control) {
   const auto convert = [](schema::Subscribed::Reader in) {
     return Result<Message>(Message(Subscribed{ShardId(in.getShard()), Epoch(in.getEpoch()),
-                                              Version(in.getHead()), Version(in.getWatermark())}));
+                                              Version(in.getHead()), Version(in.getWatermark()),
+                                              in.getMatched()}));
   };
   return read_control<schema::Subscribed>("subscribed", control, convert);
 }

@@ -42,6 +42,8 @@ Result<Message> decode_conversation(MessageKind kind, ByteView control, PayloadL
       return decode_replicated(control);
     case MessageKind::kPresence:
       return decode_presence(control);
+    case MessageKind::kLead:
+      return decode_lead(control);
     case MessageKind::kSubscribed:
       return decode_subscribed(control);
     case MessageKind::kReplicate:

@@ -203,7 +203,7 @@ class Security : public ::testing::Test {
     contribution.region = away;
     contribution.sequence = SequenceNo(1);
     const Message offer = Offer{Epoch(1), share(contribution.encode()), {}};
-    const Message subscribe = Subscribe{kLedHere, away, Epoch(1), Version(), Hash()};
+    const Message subscribe = Subscribe{kLedHere, away, Incarnation(1), Epoch(1), Version(), Hash()};
     const Message presence = Presence{kLedHere, away, 1, 1.0, 0.1F};
     const Message replicated = Replicated{kLedHere, away, Epoch(1), Version(1), Hash()};
     return {says("a worker subscribes", worker_, subscribe, "a worker may not send Subscribe"),
@@ -215,7 +215,8 @@ class Security : public ::testing::Test {
             says("a region offers for another", server_, offer, "a message in the name of region"),
             says("a region is present for another", server_, presence, "a message in the name of region"),
             says("a region confirms for another", server_, replicated, "a message in the name of region"),
-            says("a region replicates what it does not lead", server_, Message(replicate), "region 2 does not lead"),
+            says("a region announces rounds of shard 1", server_, Message(Announce{ShardId(1), {}, {}, 0}),
+                 "rounds are announced by the leader of shard 0 only"),
             says("a server trains", server_, Message(push(app::worker_id(own_worker_))), "a server may not send Push")};
   }
 

@@ -25,6 +25,7 @@ void Accounting::before(const WorkerCore& core, std::span<const float>) {
   for (std::uint32_t id = 0; id < shards_.size(); ++id) {
     shards_[id].pending = pending_id(core.shard(ShardId(id)));
     shards_[id].version = core.shard(ShardId(id)).head().version;
+    shards_[id].entry = core.shard(ShardId(id)).head_hash();
   }
 }
 
@@ -58,15 +59,15 @@ std::string Accounting::check(Shard& shard, const ShardView& view, std::span<con
     largest = std::max({largest, std::abs(double{theta[layout.offset + i]}), std::abs(double{view.anchor()[i]}),
                         std::abs(local)});
   }
-  if (view.head().version != shard.version) shard.tolerance += 8 * kRounding * largest;
+  if (view.head_hash() != shard.entry) shard.tolerance += 8 * kRounding * largest;
   if (progress == 0) shard.tolerance = 0;  // no step since the push: assigned
   for (std::size_t i = 0; i < layout.parameters; ++i) {
     const double expected = double{view.anchor()[i]} + progress_[layout.offset + i];
     const double difference = std::abs(theta[layout.offset + i] - expected);
     if (difference > shard.tolerance + 1e-12 * largest) {
       return "shard " + to_string(view.shard()) + " at version " + to_string(view.head().version) +
-             ": theta is off by " + std::to_string(difference) + " from anchor + progress, more than " +
-             std::to_string(shard.tolerance);
+             ": theta is off by " + std::to_string(difference * 1e9) + "e-9 from anchor + progress, more than " +
+             std::to_string(shard.tolerance * 1e9) + "e-9";
     }
   }
   return "";

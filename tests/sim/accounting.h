@@ -26,6 +26,7 @@ class Accounting {
     double tolerance = 0;
     std::optional<PushId> pending;  // before the call
     Version version;
+    Hash entry;
   };
   std::string check(Shard& shard, const ShardView& view, std::span<const float> theta);
 

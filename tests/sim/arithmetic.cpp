@@ -30,19 +30,12 @@ bool close(double a, double b) {
 }  // namespace
 
 Arithmetic::Arithmetic(const Swarm& swarm, const ShardLayout& layout)
-    : swarm_(swarm), layout_(layout), values_(layout.parameters), velocity_(layout.parameters) {
-  std::vector<Hash> zeros;
-  for (const Block& block : layout.blocks) {
-    zeros.push_back(
-        kernels::block_hash(std::span(values_).subspan(block.offset - layout.offset, block.count)));
-  }
-  hashes_.push_back(std::move(zeros));
-}
+    : swarm_(swarm), layout_(layout), values_(layout.parameters), velocity_(layout.parameters) {}
 
 std::string Arithmetic::apply(const Entry& entry, const MadePushes& pushes) {
   const EntryHeader& header = entry.header;
   if (std::string wrong = check_scalars(header, pushes); !wrong.empty()) return wrong;
-  hashes_.push_back(hashes_.back());
+  if (header.kind == EntryKind::kPromotion) std::fill(velocity_.begin(), velocity_.end(), Term{});
   for (std::uint32_t block = 0; block < header.blocks.size(); ++block) {
     if (std::string wrong = apply_block(entry, block, pushes); !wrong.empty()) {
       return "block " + std::to_string(block) + ": " + wrong;
@@ -204,10 +197,7 @@ std::string Arithmetic::apply_block(const Entry& entry, std::uint32_t block,
              std::to_string(term.value) + " within " + std::to_string(allowed);
     }
   }
-  hashes_.back()[block] = kernels::block_hash(values);
-  return hashes_.back()[block] == header.blocks[block].state
-             ? ""
-             : "the stated hash is not that of the state";
+  return kernels::block_hash(values) == header.blocks[block].state ? "" : "the stated hash is not that of the state";
 }
 
 }  // namespace godwit::sim

@@ -25,8 +25,6 @@ class Arithmetic {
 
   // The next entry of the log. "" or what is wrong with it.
   std::string apply(const Entry& entry, const MadePushes& pushes);
-  // Block hashes of P after each version; index 0: version 0.
-  const std::vector<Hash>& hashes(Version version) const { return hashes_[version.value()]; }
 
  private:
   struct Term {  // a value and how far off it may be
@@ -45,7 +43,6 @@ class Arithmetic {
   const ShardLayout& layout_;
   std::vector<float> values_;       // P
   std::vector<Term> velocity_;
-  std::vector<std::vector<Hash>> hashes_;
   EntryHeader last_;
 };
 

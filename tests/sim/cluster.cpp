@@ -9,6 +9,8 @@
 namespace godwit::sim {
 namespace {
 
+constexpr std::uint64_t kCommitsAtLeast = 20;  // of all shards
+
 char reproduce[96] = "";
 
 void on_abort(int) {
@@ -22,8 +24,8 @@ Cluster::Cluster(std::uint64_t seed, bool trace)
     : swarm_(draw_swarm(seed)),
       sim_(seed, trace),
       layout_(swarm_.manifest),
-      control_{std::vector<Epoch>(swarm_.manifest.shards), swarm_.first_mode},
-      ledger_(sim_, swarm_, layout_) {
+      ledger_(sim_, swarm_, layout_),
+      control_(sim_, swarm_, ledger_, faulty_) {
   build();
 }
 
@@ -55,12 +57,14 @@ void Cluster::build() {
       worker_links_.push_back(links_.back().get());
     }
   }
-  faults_ = std::make_unique<Faults>(Faults::World{sim_, swarm_, control_, faulty_, servers_,
-                                                   workers_, region_links_, worker_links_});
+  faults_ = std::make_unique<Faults>(Faults::World{
+      sim_, swarm_, control_, ledger_, faulty_, servers_, workers_, region_links_, worker_links_});
 }
 
 Outcome Cluster::run() {
   if (sim_.tracing()) sim_.trace(describe(swarm_));
+  if (swarm_.first_mode.mode_epoch != ModeEpoch())
+    faults_->switch_mode(swarm_.first_mode.mode, swarm_.first_mode.sync_steps);
   for (auto& server : servers_) {
     sim_.after(sim_.between(milliseconds(0), milliseconds(200)),
                [node = server.get()] { node->start(); });
@@ -76,6 +80,9 @@ Outcome Cluster::run() {
   const Mode second = sim_.random().chance(0.5) ? Mode::kAsync : Mode::kSync;
   expect_rounds(second == Mode::kAsync ? Mode::kSync : Mode::kAsync);
   expect_rounds(second);
+  await("commits", seconds(40), [this] {
+    return sim_.counters()[Count::kCommits] >= kCommitsAtLeast ? std::string() : std::string("too few");
+  });
   expect_rest();
   return {sim_.failure(), sim_.hash(), sim_.counters(), sim_.now().time_since_epoch()};
 }
@@ -105,9 +112,9 @@ void Cluster::await(const std::string& what, Duration limit, Done done) {
 
 void Cluster::expect_rounds(Mode mode) {
   faults_->switch_mode(mode, 1 + static_cast<std::uint32_t>(sim_.random().below(4)));
-  await("switch of mode", seconds(20), [&]() -> std::string {
+  await("switch of mode", seconds(40), [&]() -> std::string {
     for (std::uint32_t id = 0; id < layout_.shards.size(); ++id) {
-      if (ledger_.mode_epoch(ShardId(id)) != control_.mode.mode_epoch)
+      if (ledger_.mode_epoch(ShardId(id)) != control_.mode().mode_epoch)
         return "shard " + std::to_string(id);
     }
     return "";
@@ -116,7 +123,7 @@ void Cluster::expect_rounds(Mode mode) {
   for (std::uint32_t id = 0; id < layout_.shards.size(); ++id)
     start.push_back(ledger_.round(ShardId(id)));
   sim_.record("expect rounds", static_cast<std::uint64_t>(mode));
-  await(mode == Mode::kSync ? "rounds in sync" : "rounds in async", seconds(20),
+  await(mode == Mode::kSync ? "rounds in sync" : "rounds in async", seconds(40),
         [&]() -> std::string {
           for (std::uint32_t id = 0; id < layout_.shards.size(); ++id) {
             if (ledger_.round(ShardId(id)).value() < start[id].value() + 3) {
@@ -131,11 +138,11 @@ void Cluster::expect_rounds(Mode mode) {
 void Cluster::expect_rest() {
   sim_.record("expect rest");
   for (auto& worker : workers_) worker->finish();
-  await("rest", seconds(30), [this] { return unrest(); });
+  await("rest", seconds(40), [this] { return unrest(); });
   if (sim_.failure().empty()) ledger_.check_all_named();
 }
 
-std::string Cluster::unrest() const {
+std::string Cluster::unrest() {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     if (!workers_[i]->settled()) {
       return "worker " + std::to_string(i) + " has something that is not in the model: waits " +
@@ -151,7 +158,10 @@ std::string Cluster::unrest() const {
   return "";
 }
 
-std::string Cluster::shard_unrest(ShardId shard) const {
+std::string Cluster::shard_unrest(ShardId shard) {
+  const InSync in_sync = control_.record(shard).record.in_sync;
+  if (in_sync.size() != servers_.size())
+    return "shard " + to_string(shard) + ": a replica is not in sync";
   const Version head = ledger_.head(shard);
   for (const auto& server : servers_) {
     const ShardCore& replica = server->core()->shard(shard);

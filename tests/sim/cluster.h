@@ -35,15 +35,15 @@ class Cluster {
   void await(const std::string& what, Duration limit, Done done);
   void expect_rounds(Mode mode);
   void expect_rest();
-  std::string unrest() const;  // why it is not at rest yet, or ""
-  std::string shard_unrest(ShardId shard) const;
+  std::string unrest();  // why it is not at rest yet, or ""
+  std::string shard_unrest(ShardId shard);
 
   Swarm swarm_;
   Simulator sim_;
   Layout layout_;
-  Control control_;
-  Ledger ledger_;
   bool faulty_ = true;
+  Ledger ledger_;
+  Control control_;
   std::vector<std::unique_ptr<ServerNode>> servers_;
   std::vector<std::unique_ptr<WorkerNode>> workers_;
   std::vector<std::unique_ptr<Link>> links_;

@@ -20,6 +20,13 @@ Faults::Faults(World world) : world_(world) {
   allow(rates.partitions && several, Kind::kPartition);
   allow(rates.isolations && several, Kind::kIsolation);
   allow(rates.stalls && several, Kind::kStall);
+  allow(rates.one_way_cuts && several, Kind::kOneWayCut);
+  allow(rates.pauses, Kind::kPause);
+  allow(rates.absences, Kind::kAbsence);
+  allow(rates.control_crashes, Kind::kControlCrash);
+  allow(rates.control_cuts, Kind::kControlCut);
+  allow(rates.clock_jumps, Kind::kClockJump);
+  allow(rates.wishes && several, Kind::kWish);
   allow(rates.mode_switches, Kind::kModeSwitch);
 }
 
@@ -61,28 +68,71 @@ void Faults::inject(Kind kind) {
     case Kind::kStall:
       ++counters[Count::kStalls];
       return world_.region_links[any(world_.region_links.size())].link->stall(outage() / 2);
+    case Kind::kOneWayCut:
+      return cut_one_way();
+    case Kind::kPause:
+      ++counters[Count::kPauses];
+      return world_.servers[any(world_.servers.size())]->pause(beyond_lease());
+    case Kind::kAbsence:
+      ++counters[Count::kAbsences];
+      return world_.servers[any(world_.servers.size())]->crash(world_.swarm.run.lease,
+                                                               world_.swarm.run.lease * 3);
+    case Kind::kControlCrash:
+      return world_.control.crash();
+    case Kind::kControlCut:
+      ++counters[Count::kControlCuts];
+      return world_.control.block(any_region(), world_.sim.now() + beyond_lease());
+    case Kind::kClockJump:
+      ++counters[Count::kClockJumps];
+      return world_.control.jump(world_.sim.between(milliseconds(500), world_.swarm.run.lease * 2));
+    case Kind::kWish:
+      return wish();
     case Kind::kModeSwitch:
       return switch_mode(world_.sim.random().chance(0.5) ? Mode::kSync : Mode::kAsync,
                          1 + static_cast<std::uint32_t>(any(6)));
   }
 }
 
-// The workers there hold acknowledged pushes that nobody has: they start again as well.
+// The workers there hold acknowledged pushes that nobody has: they start again as well. A leader
+// whose change of the set is under way might be losing the last member with it.
 void Faults::lose_disk() {
-  const auto region = static_cast<std::uint32_t>(any(world_.servers.size()));
-  const auto& leaders = world_.swarm.leaders;
-  if (std::find(leaders.begin(), leaders.end(), RegionId(region)) != leaders.end()) return;
-  if (!world_.servers[region]->alive()) return;
-  world_.servers[region]->lose_disk();
+  const RegionId region = any_region();
+  const ServerNode& server = *world_.servers[region.value()];
+  if (!server.alive() || !world_.ledger.can_lose_disk(region)) return;
+  for (std::uint32_t shard = 0; shard < server.core()->shard_count(); ++shard) {
+    const ShardCore& core = server.core()->shard(ShardId(shard));
+    if (core.proposes() || core.record() != world_.control.record(ShardId(shard)).record) return;
+  }
+  world_.servers[region.value()]->lose_disk();
   std::uint32_t first = 0;
-  for (std::uint32_t other = 0; other < region; ++other) first += world_.swarm.workers[other];
-  for (std::uint32_t i = 0; i < world_.swarm.workers[region]; ++i)
+  for (std::uint32_t other = 0; other < region.value(); ++other)
+    first += world_.swarm.workers[other];
+  for (std::uint32_t i = 0; i < world_.swarm.workers[region.value()]; ++i)
     world_.workers[first + i]->crash();
+}
+
+void Faults::cut_one_way() {
+  ++world_.sim.counters()[Count::kOneWayCuts];
+  const RegionPair& pair = world_.region_links[any(world_.region_links.size())];
+  const RegionId from = world_.sim.random().chance(0.5) ? pair.a : pair.b;
+  pair.link->block_one_way(*world_.servers[from.value()], world_.sim.now() + beyond_lease());
+}
+
+// As `godwit promote` does it.
+void Faults::wish() {
+  const ShardId shard(static_cast<std::uint32_t>(any(world_.swarm.leaders.size())));
+  const HeldRecord held = world_.control.record(shard);
+  if (held.record.in_sync.size() < 2) return;
+  const auto wanted = std::next(held.record.in_sync.begin(),
+                                static_cast<std::ptrdiff_t>(any(held.record.in_sync.size())));
+  const ShardRecord next = held.record.led_by(wanted->first);
+  ++world_.sim.counters()[Count::kWishes];
+  world_.control.ask(swap_record(shard, next, held.revision));
 }
 
 void Faults::isolate() {
   ++world_.sim.counters()[Count::kIsolations];
-  const RegionId alone(static_cast<std::uint32_t>(any(world_.servers.size())));
+  const RegionId alone = any_region();
   const TimePoint until = world_.sim.now() + outage();
   for (const RegionPair& pair : world_.region_links) {
     if (pair.a == alone || pair.b == alone) pair.link->block(until);
@@ -90,13 +140,17 @@ void Faults::isolate() {
 }
 
 void Faults::switch_mode(Mode mode, std::uint32_t sync_steps) {
-  world_.control.mode = {mode, world_.control.mode.mode_epoch.next(), sync_steps};
-  world_.sim.record("mode", static_cast<std::uint64_t>(mode),
-                    world_.control.mode.mode_epoch.value(), sync_steps);
-  for (const auto& server : world_.servers) {
-    world_.sim.after(world_.sim.between(milliseconds(0), milliseconds(600)),
-                     [node = server.get()] { node->learn_mode(); });
-  }
+  ControlRequest get;
+  get.key = std::string(control_keys::kRunMode);
+  const ControlReply held = world_.control.ask(get);
+  const ModeSetting next{mode, world_.control.mode().mode_epoch.next(), sync_steps};
+  world_.sim.record("mode", static_cast<std::uint64_t>(mode), next.mode_epoch.value(), sync_steps);
+  ControlRequest swap;
+  swap.kind = ControlKind::kCompareAndSwap;
+  swap.key = get.key;
+  swap.expected_revision = held.items.empty() ? Revision() : held.items.front().revision;
+  swap.value = next.encode();
+  world_.control.ask(swap);
 }
 
 }  // namespace godwit::sim

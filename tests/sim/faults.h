@@ -21,6 +21,7 @@ class Faults {
     Simulator& sim;
     const Swarm& swarm;
     Control& control;
+    const Ledger& ledger;
     const bool& faulty;
     const std::vector<std::unique_ptr<ServerNode>>& servers;
     const std::vector<std::unique_ptr<WorkerNode>>& workers;
@@ -45,11 +46,22 @@ class Faults {
     kPartition,
     kIsolation,
     kStall,
+    kOneWayCut,
+    kPause,
+    kAbsence,
+    kControlCrash,
+    kControlCut,
+    kClockJump,
+    kWish,
     kModeSwitch,
   };
   void inject(Kind kind);
   void isolate();
   void lose_disk();
+  void cut_one_way();
+  void wish();
+  Duration beyond_lease() { return world_.sim.between(world_.swarm.run.lease / 2, world_.swarm.run.lease * 3); }
+  RegionId any_region() { return RegionId(static_cast<std::uint32_t>(any(world_.servers.size()))); }
   std::size_t any(std::size_t count) { return world_.sim.random().below(count); }
   Duration outage() { return world_.sim.between(milliseconds(200), milliseconds(2500)); }
 

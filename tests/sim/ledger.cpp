@@ -19,48 +19,45 @@ std::optional<std::pair<ShardId, Version>> commit_record(const Bytes& key) {
   return std::pair(ShardId(static_cast<std::uint32_t>(shard)), Version(version));
 }
 
-std::set<PushId> members(const Aggregator::Stored& stored) {
+}  // namespace
+
+Ledger::Ledger(Simulator& sim, const Swarm& swarm, const Layout& layout)
+    : sim_(sim), swarm_(swarm), layout_(layout), incarnations_(swarm.run.regions, Incarnation(1)) {
+  for (const ShardLayout& shard : layout_.shards) {
+    logs_.push_back(
+        {History(swarm, shard), {}, {}, std::vector<Hash>(swarm.run.regions), {}, {}, {}});
+  }
+}
+
+void Ledger::fail(const Log& log, const std::string& why) {
+  sim_.fail("shard " + to_string(shard_of(log)) + " at version " +
+            to_string(log.history.head().version) + ": " + why);
+}
+
+void Ledger::on_push(const Push& push, std::span<const float> q) {
+  Log& log = logs_[push.header.shard.value()];
+  if (log.history.ever_named(push.header.id))
+    return;  // repeated while its naming is on the way back
+  log.pushes[push.header.id] = {push.header, std::vector<float>(q.begin(), q.end())};
+}
+
+// Items of the outbox and members of the journal.
+std::set<PushId> Ledger::stored(ShardId shard, const StoreReader& store) const {
   std::set<PushId> ids;
-  for (const auto& [sequence, item] : stored.items) {
+  const auto found = Aggregator::load(store, shard, layout_.shards[shard.value()]);
+  if (!found) return ids;
+  for (const auto& [sequence, item] : found->items) {
     for (const Member& member : item.header.members) ids.insert(member.id);
   }
-  for (const auto& [round, aggregate] : stored.open) {
+  for (const auto& [round, aggregate] : found->open) {
     for (const Member& member : aggregate.members) ids.insert(member.id);
   }
   return ids;
 }
 
-}  // namespace
-
-Ledger::Ledger(Simulator& sim, const Swarm& swarm, const Layout& layout)
-    : sim_(sim), swarm_(swarm), layout_(layout) {
-  for (const ShardLayout& shard : layout_.shards) {
-    logs_.push_back({Arithmetic(swarm, shard),
-                     {},
-                     {},
-                     {},
-                     {},
-                     {},
-                     {},
-                     std::vector<Version>(swarm.run.regions),
-                     std::vector<Version>(swarm.run.regions)});
-  }
-}
-
-void Ledger::fail(const Log& log, const std::string& why) {
-  sim_.fail("shard " + to_string(shard_of(log)) + " at version " + to_string(log.head().version) +
-            ": " + why);
-}
-
-void Ledger::on_push(const Push& push, std::span<const float> q) {
-  Log& log = logs_[push.header.shard.value()];
-  if (log.named.contains(push.header.id)) return;  // repeated while its naming is on the way back
-  log.pushes[push.header.id] = {push.header, std::vector<float>(q.begin(), q.end())};
-}
-
-bool Ledger::stored(RegionId, ShardId shard, const PushId& id, const StoreReader& store) const {
-  const auto found = Aggregator::load(store, shard, layout_.shards[shard.value()]);
-  return found && members(*found).contains(id);
+bool Ledger::is_settled(const Log& log, const PushId& id) const {
+  const std::optional<Version> named = log.history.named(id);
+  return named && *named <= log.settled;
 }
 
 void Ledger::on_acknowledge(RegionId region, ShardId shard, const PushId& id,
@@ -68,26 +65,15 @@ void Ledger::on_acknowledge(RegionId region, ShardId shard, const PushId& id,
   Log& log = logs_[shard.value()];
   log.acknowledged.emplace(id, region);
   ++sim_.counters()[Count::kAcknowledged];
-  const auto named = log.named.find(id);
-  const bool is_named = named != log.named.end();
+  if (!durable()) return;
   const std::string what = "push " + sim::to_string(id) + " is acknowledged ";
-  switch (swarm_.run.ack) {
-    case AckClass::kMemory:
-      return;
-    case AckClass::kRegion:
-      if (!is_named && !stored(region, shard, id, store))
-        fail(log, what + "but neither named nor stored");
-      return;
-    case AckClass::kCommitted:
-      if (!is_named || named->second > log.durable[region.value()])
-        fail(log, what + "before it is in this replica");
-      return;
-    case AckClass::kReplicated:
-      if (!is_named ||
-          named->second > *std::min_element(log.replicated.begin(), log.replicated.end())) {
-        fail(log, what + "before every replica holds it");
-      }
-      return;
+  const bool settled = is_settled(log, id);
+  if (!settled && !stored(shard, store).contains(id))
+    fail(log, what + "but neither settled nor stored");
+  if (swarm_.run.ack == AckClass::kReplicated && !settled) fail(log, what + "above the watermark");
+  if (swarm_.run.ack == AckClass::kCommitted && !settled &&
+      !log.history.named_on(log.held[region.value()], id)) {
+    fail(log, what + "before it is in this replica");
   }
 }
 
@@ -109,53 +95,23 @@ void Ledger::on_record(RegionId region, ShardId shard, Version version, ByteView
                        const StoreReader& store) {
   Log& log = logs_[shard.value()];
   sim_.record("durable", region.value(), shard.value(), version.value());
-  if (version == log.head().version.next() && swarm_.leaders[shard.value()] == region) {
+  const Hash hash = entry_hash(record);
+  if (log.history.find(hash) == nullptr) {
     const Result<std::optional<Entry>> entry = records::read_entry(store, shard, version);
-    if (!entry || !*entry)
-      return fail(log, "the leader wrote a commit record without its payloads");
-    append(log, **entry);
-  }
-  if (version > log.head().version)
-    return fail(log, "a follower holds version " + to_string(version) + ", the leader not");
-  if (entry_hash(record) != log.entry_hashes[version.value() - 1]) {
-    return fail(log,
-                "region " + to_string(region) + " holds another version " + to_string(version));
-  }
-  for (auto* held : {&log.durable, &log.replicated}) {
-    (*held)[region.value()] = std::max((*held)[region.value()], version);
-  }
-}
-
-void Ledger::append(Log& log, const Entry& entry) {
-  const EntryHeader& header = entry.header;
-  const EntryHeader last = log.head();
-  if (header.version != last.version.next()) return fail(log, "versions are not dense");
-  if (header.previous != (log.entry_hashes.empty() ? Hash() : log.entry_hashes.back())) {
-    return fail(log, "the hash chain is broken");
-  }
-  if (header.epoch < last.epoch) return fail(log, "an older leader committed");
-  if (header.mode_epoch < last.mode_epoch) return fail(log, "an older mode came back");
-  name_members(log, header);
-  if (const std::string wrong = log.arithmetic.apply(entry, log.pushes); !wrong.empty()) {
-    return fail(log, "the next entry: " + wrong);
-  }
-  log.headers.push_back(header);
-  log.entry_hashes.push_back(entry.hash);
-  count(header);
-}
-
-void Ledger::name_members(Log& log, const EntryHeader& header) {
-  for (const Named& named : header.contributions) {
-    SequenceNo& last = log.producers[{named.region, named.incarnation}];
-    if (named.sequence != last.next())
-      fail(log, "contributions of region " + to_string(named.region) + " are not dense");
-    last = named.sequence;
-    for (const Member& member : named.members) {
-      if (!log.named.emplace(member.id, header.version).second) {
-        fail(log, "push " + sim::to_string(member.id) + " is named twice");
-      }
+    if (!entry || !*entry) return fail(log, "a commit record without its payloads");
+    if ((*entry)->header.leader != region) {
+      return fail(log, "region " + to_string(region) + " holds version " + to_string(version) +
+                           ", the leader that committed it does not");
+    }
+    const std::string wrong = log.history.add(**entry, log.pushes, sim_.counters());
+    if (!wrong.empty()) return fail(log, "the next entry: " + wrong);
+    count((*entry)->header);
+    if (log.history.head().version < log.settled ||
+        log.history.at(log.settled) != log.settled_entry) {
+      return fail(log, "what the watermark covered is truncated");
     }
   }
+  log.held[region.value()] = hash;
 }
 
 void Ledger::count(const EntryHeader& header) {
@@ -173,77 +129,141 @@ void Ledger::count(const EntryHeader& header) {
 
 void Ledger::on_recovered(RegionId region, const RegionCore& core, const StoreReader& store) {
   for (std::uint32_t id = 0; id < logs_.size(); ++id) {
-    Log& log = logs_[id];
-    const ShardCore& shard = core.shard(ShardId(id));
-    sim_.counters()[Count::kReplayed] += shard.replayed();
-    const Version recovered = shard.state().version();
-    if (swarm_.leaders[id] == region) {
-      // A batch that a failing disk refused may be there after all.
-      for (Version version = log.head().version.next(); version <= recovered;
-           version = version.next()) {
-        const Result<std::optional<Entry>> entry = records::read_entry(store, ShardId(id), version);
-        if (!entry || !*entry) return fail(log, "recovered without version " + to_string(version));
-        append(log, **entry);
-      }
-    }
-    if (recovered < log.durable[region.value()]) {
-      return fail(log, "region " + to_string(region) + " lost versions: it recovered " +
-                           to_string(recovered) + " of " + to_string(log.durable[region.value()]));
-    }
-    log.durable[region.value()] = recovered;
-    log.replicated[region.value()] = std::max(log.replicated[region.value()], recovered);
-    check_replica(region, shard);
-    if (swarm_.run.ack != AckClass::kRegion) continue;
-    const auto found = Aggregator::load(store, ShardId(id), layout_.shards[id]);
-    const std::set<PushId> kept = found ? members(*found) : std::set<PushId>();
-    for (const auto& [push, at] : log.acknowledged) {
-      if (at == region && !log.named.contains(push) && !kept.contains(push)) {
-        return fail(log,
-                    "push " + sim::to_string(push) + " was acknowledged and is lost after a crash");
-      }
+    check_recovered(region, core.shard(ShardId(id)), store);
+  }
+}
+
+void Ledger::check_recovered(RegionId region, const ShardCore& shard, const StoreReader& store) {
+  const ShardId id = shard.state().shard();
+  Log& log = logs_[id.value()];
+  Hash& held = log.held[region.value()];
+  sim_.counters()[Count::kReplayed] += shard.replayed();
+  const Version recovered = shard.state().version();
+  // A batch that a failing disk refused may be there after all: entries, or a reload, which has none below it.
+  for (Version next = log.history.find(held)->entry.header.version.next(); next <= recovered;
+       next = next.next()) {
+    const Result<std::optional<Entry>> entry = records::read_entry(store, id, next);
+    if (entry && *entry) on_record(region, id, next, view((*entry)->encoded), store);
+  }
+  const Hash head = shard.state().head_hash();
+  const bool lost = head != held && log.history.ancestor(held, recovered) == head;
+  if (durable() && (lost || log.history.find(head) == nullptr)) {
+    return fail(log, "region " + to_string(region) + " recovered version " + to_string(recovered) +
+                         ", not what its disk held");
+  }
+  held = shard.state().head_hash();
+  check_replica(region, shard);
+  if (swarm_.run.ack != AckClass::kRegion) return;
+  const std::set<PushId> kept = stored(id, store);
+  for (const auto& [push, at] : log.acknowledged) {
+    if (at == region && !is_settled(log, push) && !kept.contains(push)) {
+      return fail(log,
+                  "push " + sim::to_string(push) + " was acknowledged and is lost after a crash");
     }
   }
 }
 
 void Ledger::on_disk_lost(RegionId region) {
+  incarnations_[region.value()] = incarnations_[region.value()].next();
   for (Log& log : logs_) {
-    log.durable[region.value()] = Version();
-    std::erase_if(log.acknowledged, [&](const auto& item) { return item.second == region; });
+    log.held[region.value()] = Hash();
+    std::erase_if(log.acknowledged, [&](const auto& item) {
+      return item.second == region && !is_settled(log, item.first);
+    });
   }
 }
 
-void Ledger::check_replica(RegionId region, const ShardCore& shard) {
-  const Log& log = logs_[shard.state().shard().value()];
-  const Version version = shard.state().version();
-  if (version > log.head().version) return;  // its commit record is being written
-  for (std::uint32_t block = 0; block < shard.state().block_count(); ++block) {
-    const Hash expected = log.arithmetic.hashes(version)[block];
-    if (shard.state().rehash(block) != expected || shard.state().block_state(block) != expected) {
-      return fail(log, "region " + to_string(region) + " holds other bytes at version " +
-                           to_string(version));
+bool Ledger::can_lose_disk(RegionId lost) const {
+  return std::all_of(logs_.begin(), logs_.end(), [&](const Log& log) {
+    return std::any_of(
+        log.record.in_sync.begin(), log.record.in_sync.end(), [&](const auto& member) {
+          return member.first != lost && member.second == incarnations_[member.first.value()];
+        });
+  });
+}
+
+void Ledger::on_shard_record(ShardId shard, const ShardRecord& record) {
+  Log& log = logs_[shard.value()];
+  Counters& counters = sim_.counters();
+  if (record.in_sync.size() < log.record.in_sync.size()) ++counters[Count::kInSyncShrinks];
+  if (record.in_sync.size() > log.record.in_sync.size()) ++counters[Count::kInSyncGrows];
+  if (record.epoch < log.record.epoch ||
+      (record.epoch == log.record.epoch && record.leader != log.record.leader)) {
+    fail(log, "an epoch was given twice");
+  }
+  log.record = record;
+  sim_.record("record", shard.value(), record.leader.value(), record.epoch.value());
+  if (sim_.tracing()) {
+    std::string line = "shard " + to_string(shard) + ": region " + to_string(record.leader) +
+                       " leads in epoch " + to_string(record.epoch) + ", in sync:";
+    for (const auto& [region, incarnation] : record.in_sync) line += " " + to_string(region);
+    sim_.trace(line);
+  }
+  check_members(log);
+}
+
+// Whoever may be promoted holds everything that anybody was told is safe.
+void Ledger::check_members(Log& log) {
+  if (!durable()) return;
+  for (const auto& [region, incarnation] : log.record.in_sync) {
+    if (incarnation != incarnations_[region.value()])
+      continue;  // its disk is gone: it may not be promoted
+    if (log.history.ancestor(log.held[region.value()], log.settled) != log.settled_entry) {
+      fail(log, "region " + to_string(region) + " is in sync without version " +
+                    to_string(log.settled) + ", which the watermark covers");
     }
   }
+}
+
+void Ledger::check_watermark(RegionId region, const ShardCore& shard) {
+  Log& log = logs_[shard.state().shard().value()];
+  const Version watermark = shard.watermark();
+  if (watermark <= log.settled || !durable() ||
+      log.history.find(shard.state().head_hash()) == nullptr)
+    return;
+  if (watermark > log.history.head().version ||
+      log.history.ancestor(shard.state().head_hash(), watermark) != log.history.at(watermark)) {
+    return fail(log, "region " + to_string(region) + " takes version " + to_string(watermark) +
+                         " of a truncated branch for settled");
+  }
+  log.settled = watermark;
+  log.settled_entry = log.history.at(watermark);
+  check_members(log);
+}
+
+void Ledger::check_replica(RegionId region, const ShardCore& shard) {
+  Log& log = logs_[shard.state().shard().value()];
+  const History::Node* node = log.history.find(shard.state().head_hash());
+  if (node == nullptr) return;  // its commit record is being written
+  for (std::uint32_t block = 0; block < shard.state().block_count(); ++block) {
+    const Hash expected = node->states[block];
+    if (shard.state().rehash(block) != expected || shard.state().block_state(block) != expected) {
+      return fail(log, "region " + to_string(region) + " holds other bytes at version " +
+                           to_string(shard.state().version()));
+    }
+  }
+  check_watermark(region, shard);
 }
 
 void Ledger::check_anchor(const ShardView& shard) {
   const Log& log = logs_[shard.shard().value()];
   const ShardLayout& layout = shard.layout();
-  const Version version = shard.head().version;
-  if (version > log.head().version)
-    return fail(log, "a worker holds version " + to_string(version));
+  const History::Node* node = log.history.find(shard.head_hash());
+  if (node == nullptr) return fail(log, "a worker holds a version that nobody committed");
   for (std::uint32_t block = 0; block < layout.blocks.size(); ++block) {
     const Block& place = layout.blocks[block];
     if (kernels::block_hash(shard.anchor().subspan(place.offset - layout.offset, place.count)) !=
-        log.arithmetic.hashes(version)[block]) {
-      return fail(log, "a worker's anchor differs from version " + to_string(version));
+        node->states[block]) {
+      return fail(log, "a worker's anchor differs from version " + to_string(shard.head().version));
     }
   }
 }
 
 void Ledger::check_all_named() {
+  if (!durable()) return;
   for (const Log& log : logs_) {
     for (const auto& [push, region] : log.acknowledged) {
-      if (!log.named.contains(push))
+      if (!log.history.named(push))
         fail(log, "push " + sim::to_string(push) + " was acknowledged and never named");
     }
   }

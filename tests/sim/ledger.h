@@ -1,6 +1,7 @@
-// Ledger: the one history that all replicas must tell. It sees every push that a worker makes, every
-// acknowledgement that a server sends, and every commit record that reaches a disk, and fails the run when
-// they do not fit together.
+// Ledger: what was promised, against what is. It sees every push that a worker makes, every
+// acknowledgement that a server sends, every commit record that reaches a disk, every watermark
+// that a replica claims and every set that the control store holds, and fails the run when they do
+// not fit together.
 #pragma once
 
 #include <map>
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "server/core/region_core.h"
-#include "tests/sim/arithmetic.h"
+#include "tests/sim/history.h"
 #include "tests/sim/simulator.h"
 #include "worker/core/rebase.h"
 
@@ -27,41 +28,52 @@ class Ledger {
   void on_recovered(RegionId region, const RegionCore& core, const StoreReader& store);
   // What this region had acknowledged and not sent is gone, with its workers' trust.
   void on_disk_lost(RegionId region);
+  // The control store holds this now.
+  void on_shard_record(ShardId shard, const ShardRecord& record);
   // The replica's memory against the log.
   void check_replica(RegionId region, const ShardCore& shard);
+  // What it takes for settled, as soon as its log is on its disk.
+  void check_watermark(RegionId region, const ShardCore& shard);
   void check_anchor(const ShardView& view);
   // The end: nothing that was acknowledged is missing.
   void check_all_named();
+  // Would every shard still have a member of its in-sync set, if this disk were lost?
+  bool can_lose_disk(RegionId region) const;
 
-  Version head(ShardId shard) const { return logs_[shard.value()].head().version; }
-  Round round(ShardId shard) const { return logs_[shard.value()].head().round; }
-  ModeEpoch mode_epoch(ShardId shard) const { return logs_[shard.value()].head().mode_epoch; }
+  Version head(ShardId shard) const { return logs_[shard.value()].history.head().version; }
+  Round round(ShardId shard) const { return logs_[shard.value()].history.head().round; }
+  ModeEpoch mode_epoch(ShardId shard) const {
+    return logs_[shard.value()].history.head().mode_epoch;
+  }
 
  private:
   struct Log {
-    Arithmetic arithmetic;
+    History history;
     MadePushes pushes;
-    std::vector<EntryHeader> headers;           // of version 1, 2, ...
-    std::vector<Hash> entry_hashes;
-    std::map<PushId, Version> named;
     std::map<PushId, RegionId> acknowledged;
-    std::map<records::ProducerId, SequenceNo> producers;
-    std::vector<Version> durable;               // per region: what its disk holds
-    std::vector<Version> replicated;            // per region: what its disk has ever held
-    EntryHeader head() const { return headers.empty() ? EntryHeader() : headers.back(); }
+    std::vector<Hash> held;  // per region: the newest entry that its disk holds
+    Version settled;         // the highest watermark that anybody claimed
+    Hash settled_entry;
+    ShardRecord record;
   };
   void fail(const Log& log, const std::string& why);
-  ShardId shard_of(const Log& log) const { return ShardId(static_cast<std::uint32_t>(&log - logs_.data())); }
-  void on_record(RegionId region, ShardId shard, Version version, ByteView record, const StoreReader& store);
-  void append(Log& log, const Entry& entry);
-  void name_members(Log& log, const EntryHeader& header);
+  ShardId shard_of(const Log& log) const {
+    return ShardId(static_cast<std::uint32_t>(&log - logs_.data()));
+  }
+  void on_record(RegionId region, ShardId shard, Version version, ByteView record,
+                 const StoreReader& store);
+  void check_recovered(RegionId region, const ShardCore& shard, const StoreReader& store);
+  void check_members(Log& log);
   void count(const EntryHeader& header);
-  bool stored(RegionId region, ShardId shard, const PushId& id, const StoreReader& store) const;
+  bool is_settled(const Log& log, const PushId& id) const;
+  std::set<PushId> stored(ShardId shard, const StoreReader& store) const;
+  bool durable() const { return swarm_.run.ack != AckClass::kMemory; }
 
   Simulator& sim_;
   const Swarm& swarm_;
   const Layout& layout_;
-  std::vector<Log> logs_;  // per shard
+  std::vector<Log> logs_;                  // per shard
+  std::vector<Incarnation> incarnations_;  // per region: of the disk that it has now
 };
 
 }  // namespace godwit::sim

@@ -1,4 +1,5 @@
-// godwit-sim: runs seeds of the simulated cluster until one fails, the seeds are done, or the time is over.
+// godwit-sim: runs seeds of the simulated cluster until one fails, the seeds are done, or the time
+// is over.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -66,16 +67,20 @@ int main(int argc, char** argv) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
   godwit::sim::Counters total;
-  std::uint64_t done = 0, failed = 0;
+  std::uint64_t done = 0, failed = 0, with_leader_crash = 0;
   for (; done < options.seeds && (failed == 0 || options.keep_going); ++done) {
     if (options.minutes > 0 && elapsed() > 60 * options.minutes) break;
     const godwit::sim::Outcome outcome = godwit::sim::run_seed(options.seed + done, options.trace);
     total.add(outcome.counters);
+    if (outcome.counters[godwit::sim::Count::kLeaderCrashes] > 0) ++with_leader_crash;
     if (outcome.failure.empty()) continue;
     ++failed;
-    std::printf("seed %llu: %s", static_cast<unsigned long long>(options.seed + done), outcome.failure.c_str());
+    std::printf("seed %llu: %s", static_cast<unsigned long long>(options.seed + done),
+                outcome.failure.c_str());
   }
-  std::printf("seeds=%llu failed=%llu seeds_per_second=%.1f %s\n", static_cast<unsigned long long>(done),
-              static_cast<unsigned long long>(failed), static_cast<double>(done) / elapsed(), total.summary().c_str());
+  std::printf("seeds=%llu failed=%llu with_leader_crash=%llu seeds_per_second=%.1f %s\n",
+              static_cast<unsigned long long>(done), static_cast<unsigned long long>(failed),
+              static_cast<unsigned long long>(with_leader_crash),
+              static_cast<double>(done) / elapsed(), total.summary().c_str());
   return failed == 0 ? 0 : 1;
 }

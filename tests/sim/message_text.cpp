@@ -60,6 +60,9 @@ struct Describe {
   std::string operator()(const Presence& m) const {
     return "presence" + number("shard", m.shard) + " workers " + std::to_string(m.workers);
   }
+  std::string operator()(const Lead& m) const {
+    return "lead" + number("shard", m.shard) + number("epoch", m.epoch);
+  }
   std::string operator()(const Subscribed& m) const {
     return "subscribed" + number("shard", m.shard) + number("epoch", m.epoch) + number("head", m.head);
   }

@@ -19,7 +19,8 @@ void Link::dial() {
 void Link::try_dial() {
   dialing_ = false;
   if (established_ || !ends_[0].host->alive()) return;  // a restarted dialer dials anew
-  if (!ends_[1].host->alive() || sim_.now() < blocked_until_) {
+  const TimePoint blocked = std::max({blocked_until_, silent_until_[0], silent_until_[1]});
+  if (!ends_[0].host->answers() || !ends_[1].host->answers() || sim_.now() < blocked) {
     dialing_ = true;
     sim_.after(sim_.between(milliseconds(50), milliseconds(400)), [this] { try_dial(); });
     return;
@@ -52,7 +53,7 @@ void Link::send(const Host& from, Message message, std::function<void()> left) {
       std::chrono::duration<double>(static_cast<double>(message_bytes(message)) / quality_.bytes_per_second));
   end.line_free = std::max(end.line_free, sim_.now()) + transfer;
   const Duration delay = sim_.between(quality_.delay_min, quality_.delay_max) + std::exchange(stall_, Duration());
-  end.last_arrival = std::max(end.last_arrival, end.line_free + delay);
+  end.last_arrival = std::max({end.last_arrival, end.line_free + delay, silent_until_[side]});
   const std::uint64_t connection = generation_;
   if (left) {
     sim_.after(end.line_free - sim_.now(), [this, connection, left = std::move(left)] {
@@ -90,6 +91,15 @@ void Link::cut() {
 void Link::end_died(const Host& end) {
   ends_[index_of(end)].told_up = false;
   cut();
+}
+
+void Link::block_one_way(const Host& from, TimePoint until) {
+  const int side = index_of(from);
+  silent_until_[side] = std::max(silent_until_[side], until);
+  if (until <= sim_.now() + kHeartbeatLimit) return;
+  sim_.after(kHeartbeatLimit, [this, connection = generation_] {
+    if (connection == generation_) cut();
+  });
 }
 
 void Link::block(TimePoint until) {

@@ -22,10 +22,15 @@ class Host {
   virtual ~Host() = default;
   virtual Endpoint endpoint() const = 0;
   virtual bool alive() const = 0;
+  // Alive, and not asleep.
+  virtual bool answers() const { return alive(); }
   virtual void on_up(Endpoint peer) = 0;
   virtual void on_down(Endpoint peer) = 0;
   virtual void on_delivery(Endpoint peer, const Message& message) = 0;
 };
+
+// A peer that is silent for this long is taken for gone.
+inline constexpr Duration kHeartbeatLimit = milliseconds(1500);
 
 class Link {
  public:
@@ -48,6 +53,8 @@ class Link {
   void end_died(const Host& end);
   // Nothing gets through until then; a link that is up is cut.
   void block(TimePoint until);
+  // What this end sends arrives only after that; a link whose heartbeats stay away for too long is cut.
+  void block_one_way(const Host& from, TimePoint until);
   // What is sent from now on arrives later.
   void stall(Duration extra) { stall_ = extra; }
   bool up() const { return established_; }
@@ -71,6 +78,7 @@ class Link {
   bool established_ = false;
   bool dialing_ = false;
   TimePoint blocked_until_{};
+  TimePoint silent_until_[2]{};  // per sending end
   Duration stall_{};
 };
 

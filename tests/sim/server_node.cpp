@@ -1,5 +1,7 @@
 #include "tests/sim/server_node.h"
 
+#include <algorithm>
+
 namespace godwit::sim {
 namespace {
 
@@ -28,14 +30,62 @@ WorkerId worker_id(Endpoint peer) { return WorkerId(peer.index + 1); }
 void ServerNode::start() {
   if (core_) return;
   ++life_;
-  RegionCore::Place place{region_, incarnation_, world_.swarm.leaders, {}};
-  for (std::uint32_t shard = 0; shard < world_.swarm.leaders.size(); ++shard) {
-    const bool leads = world_.swarm.leaders[shard] == region_;
-    place.won_epochs.push_back(leads ? std::optional(world_.control.take_epoch(ShardId(shard)))
-                                     : std::nullopt);
+  read_records();
+}
+
+void ServerNode::ask(const ControlRequest& request,
+                     const std::function<void(const ControlReply&)>& answer) {
+  world_.control.request(region_, request,
+                         [this, life = life_, turn = ++turn_, answer](const ControlReply& reply) {
+                           if (life == life_ && turn == turn_) answer(reply);
+                         });
+  world_.sim.after(milliseconds(700), [this, life = life_, turn = turn_] {
+    if (life == life_ && turn == turn_) read_records();  // no answer: begin again
+  });
+}
+
+void ServerNode::read_records() {
+  ControlRequest list;
+  list.kind = ControlKind::kList;
+  list.key = std::string(control_keys::kShards);
+  ask(list, [this](const ControlReply& reply) {
+    if (reply.error) return;
+    place_ = {region_, incarnation_, {}, {}};
+    for (const RegionId leader : world_.swarm.leaders) {
+      place_.records.push_back({{leader, {}, {}, {}}, Revision()});
+      place_.leads.push_back(false);
+    }
+    for (const ControlItem& item : reply.items) {
+      const auto shard = control_keys::parse_id(item.key, control_keys::kShards, "/leader");
+      place_.records[*shard] = {*ShardRecord::decode(item.value), item.revision};
+    }
+    claim_next();
+  });
+}
+
+void ServerNode::claim_next() {
+  for (std::uint32_t shard = 0; shard < place_.records.size(); ++shard) {
+    HeldRecord& held = place_.records[shard];
+    if (place_.leads[shard]) continue;
+    const auto claim = claim_at_start(held, world_.swarm.leaders[shard], region_, incarnation_,
+                                      world_.swarm.run.ack == AckClass::kMemory);
+    if (!claim) return;  // asked again later
+    if (!*claim) continue;
+    return ask(swap_record(ShardId(shard), **claim, held.revision),
+               [this, shard, next = **claim](const ControlReply& r) {
+                 if (r.error) return read_records();
+                 place_.records[shard] = {next, r.items.front().revision};
+                 place_.leads[shard] = next.leader == region_;
+                 claim_next();
+               });
   }
+  open();
+}
+
+void ServerNode::open() {
+  ++turn_;
   Result<std::unique_ptr<RegionCore>> opened = RegionCore::open(
-      world_.swarm.run, *store_, world_.swarm.manifest, std::move(place), world_.sim.now());
+      world_.swarm.run, *store_, world_.swarm.manifest, std::move(place_), world_.sim.now());
   if (!opened)
     return world_.sim.fail("server " + to_string(region_) +
                            " cannot recover: " + opened.error().to_string());
@@ -44,23 +94,53 @@ void ServerNode::start() {
   if (std::exchange(ever_started_, true)) world_.ledger.on_recovered(region_, *core_, *store_);
   enqueue([](RegionCore& core, TimePoint now) { return core.start(now); });
   for (const auto& [peer, link] : links_) link->dial();
-  world_.sim.after(world_.sim.between(milliseconds(0), milliseconds(500)), [this, life = life_] {
-    if (life == life_) learn_mode();
+  polled_ = {};
+  poll();
+}
+
+void ServerNode::poll() {
+  ControlRequest list;
+  list.kind = ControlKind::kList;
+  list.since_revision = polled_;
+  world_.control.request(region_, list, [this, life = life_](const ControlReply& reply) {
+    if (life != life_) return;
+    tell(reply);
+    polled_ = std::max(polled_, reply.revision);
+  });
+  const TimePoint again = std::max(
+      asleep_until_, world_.sim.now() + world_.sim.between(milliseconds(50), milliseconds(300)));
+  world_.sim.after(again - world_.sim.now(), [this, life = life_] {
+    if (life == life_) poll();
   });
 }
 
-void ServerNode::crash() {
+void ServerNode::tell(const ControlReply& reply) {
+  for (const ControlItem& item : reply.items) {
+    if (world_.sim.tracing()) {
+      world_.sim.trace("control -> server " + to_string(region_) + ": " + item.key +
+                       " at revision " + to_string(item.revision) +
+                       (item.value.empty() ? ", vacant" : ""));
+    }
+    enqueue([item](RegionCore& core, TimePoint now) { return core.on_control(item, now); });
+  }
+}
+
+void ServerNode::crash(Duration away_min, Duration away_max) {
   if (!core_) return;
   ++life_;
   world_.sim.record("server dies", region_.value(), life_);
   ++world_.sim.counters()[Count::kServerCrashes];
+  bool leads = false;
+  for (std::uint32_t shard = 0; shard < core_->shard_count(); ++shard) leads |= core_->shard(ShardId(shard)).leads();
+  if (leads) ++world_.sim.counters()[Count::kLeaderCrashes];
   core_.reset();
   inbox_.clear();
   busy_ = false;
   tick_at_.reset();
+  asleep_until_ = {};
   store_->crash(world_.sim.random());
   for (const auto& [peer, link] : links_) link->end_died(*this);
-  world_.sim.after(world_.sim.between(milliseconds(50), milliseconds(1500)), [this, life = life_] {
+  world_.sim.after(world_.sim.between(away_min, away_max), [this, life = life_] {
     if (life == life_) start();
   });
 }
@@ -82,10 +162,13 @@ void ServerNode::break_disk() {
   store_->fail_writes({Errc::kIo, "the simulated disk fails"});
 }
 
-void ServerNode::learn_mode() {
-  if (!core_ || world_.control.mode.mode_epoch == ModeEpoch()) return;
-  enqueue([mode = world_.control.mode](RegionCore& core, TimePoint now) {
-    return core.set_mode(mode, now);
+void ServerNode::pause(Duration duration) {
+  if (!core_) return;
+  world_.sim.record("server sleeps", region_.value());
+  asleep_until_ = world_.sim.now() + duration;
+  world_.sim.after(kHeartbeatLimit, [this, life = life_] {
+    if (life != life_ || answers()) return;
+    for (const auto& [peer, link] : links_) link->cut();
   });
 }
 
@@ -131,7 +214,7 @@ void ServerNode::enqueue(Event event) {
 void ServerNode::pump() {
   if (busy_ || inbox_.empty()) return;
   busy_ = true;
-  world_.sim.after({}, [this, life = life_] {
+  world_.sim.after(std::max(Duration(), asleep_until_ - world_.sim.now()), [this, life = life_] {
     if (life != life_) return;
     const Event event = std::move(inbox_.front());
     inbox_.pop_front();
@@ -143,7 +226,15 @@ void ServerNode::begin(Effects effects) {
   current_ = std::move(effects);
   next_write_ = 0;
   for (const Notice& item : current_.notices) notice(item);
+  check_watermarks();
   write_next();
+}
+
+// Before each write, since what it drops may rest on it.
+void ServerNode::check_watermarks() {
+  for (std::uint32_t shard = 0; shard < core_->shard_count(); ++shard) {
+    world_.ledger.check_watermark(region_, core_->shard(ShardId(shard)));
+  }
 }
 
 void ServerNode::write_next() {
@@ -155,11 +246,14 @@ void ServerNode::write_next() {
       return crash();
     }
     world_.ledger.on_written(region_, batch, *store_);
+    check_watermarks();
     if (!batch.sync) continue;
-    world_.sim.after(world_.sim.between(world_.swarm.disk_min, world_.swarm.disk_max),
-                     [this, life = life_] {
-                       if (life == life_) write_next();
-                     });
+    const TimePoint done = std::max(
+        asleep_until_,
+        world_.sim.now() + world_.sim.between(world_.swarm.disk_min, world_.swarm.disk_max));
+    world_.sim.after(done - world_.sim.now(), [this, life = life_] {
+      if (life == life_) write_next();
+    });
     return;
   }
   if (!current_.writes.empty() && dies_here()) return;
@@ -176,10 +270,15 @@ bool ServerNode::dies_here() {
 }
 
 void ServerNode::send_all() {
-  const std::vector<Send> sends = std::move(current_.sends);
-  for (const Send& item : sends) send(item);
   for (std::uint32_t shard = 0; shard < core_->shard_count(); ++shard) {
     world_.ledger.check_replica(region_, core_->shard(ShardId(shard)));
+  }
+  const std::vector<Send> sends = std::move(current_.sends);
+  for (const Send& item : sends) send(item);
+  for (const ControlRequest& request : std::exchange(current_.controls, {})) {
+    world_.control.request(region_, request, [this, life = life_](const ControlReply& reply) {
+      if (life == life_) tell(reply);
+    });
   }
   schedule_tick(current_.deadline);
   busy_ = false;
@@ -225,6 +324,7 @@ void ServerNode::notice(const Notice& notice) {
   if (notice.kind == Notice::Kind::kOverloaded) ++counters[Count::kOverloads];
   if (notice.kind == Notice::Kind::kSnapshotDone) ++counters[Count::kSnapshots];
   if (notice.kind == Notice::Kind::kModeChanged) ++counters[Count::kModeSwitches];
+  if (notice.kind == Notice::Kind::kDeposed) ++counters[Count::kDeposed];
   if (notice.kind == Notice::Kind::kDuplicate) {
     ++counters[notice.text == "push" ? Count::kDuplicatePushes : Count::kDuplicateOffers];
   }

@@ -27,17 +27,20 @@ class ServerNode final : public Host {
 
   void connect(Endpoint peer, Link& link) { links_[peer] = &link; }
   void start();
-  void crash();
+  void crash() { crash(milliseconds(50), milliseconds(1500)); }
+  // It stays away for a time between these.
+  void crash(Duration away_min, Duration away_max);
   // The machine is gone with its disk; another one with a new data directory takes its place.
-  // REQUIRES: this region leads no shard (its log would be lost).
+  // REQUIRES: every shard has another member of its in-sync set (else what only it held would be lost).
   void lose_disk();
   // The next write fails; the process stops there.
   void break_disk();
-  // The current mode, as a watch of the control store would bring it.
-  void learn_mode();
+  // The process does nothing until then, and knows nothing of it.
+  void pause(Duration duration);
 
   Endpoint endpoint() const override { return {false, region_.value()}; }
   bool alive() const override { return core_ != nullptr; }
+  bool answers() const override { return alive() && world_.sim.now() >= asleep_until_; }
   void on_up(Endpoint peer) override;
   void on_down(Endpoint peer) override;
   void on_delivery(Endpoint peer, const Message& message) override;
@@ -47,9 +50,18 @@ class ServerNode final : public Host {
 
  private:
   using Event = std::function<Effects(RegionCore&, TimePoint)>;
+  // From a dead process to a core: the records of all shards, then an epoch for each shard that it leads.
+  void read_records();
+  void claim_next();
+  void open();
+  void ask(const ControlRequest& request, const std::function<void(const ControlReply&)>& answer);
+  // A watch of the control store.
+  void poll();
+  void tell(const ControlReply& reply);
   void enqueue(Event event);
   void pump();
   void begin(Effects effects);
+  void check_watermarks();
   void write_next();
   void send_all();
   void send(const Send& send);
@@ -65,6 +77,10 @@ class ServerNode final : public Host {
   std::map<Endpoint, Link*> links_;
   std::unique_ptr<RegionCore> core_;
   std::uint64_t life_ = 0;      // grows at every start and crash: older actions are void
+  std::uint64_t turn_ = 0;      // of the boot: answers to older questions are void
+  RegionCore::Place place_;     // while it boots
+  Revision polled_;
+  TimePoint asleep_until_{};
   bool ever_started_ = false;
   std::deque<Event> inbox_;
   bool busy_ = false;

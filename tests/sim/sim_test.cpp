@@ -1,29 +1,60 @@
-// The simulated cluster over the seeds of CI, in batches so that ctest runs them side by side.
+// The simulated cluster over the seeds of CI, in batches so that ctest runs them side by side: at least 2,000 seeds
+// and five minutes of them, or as many as GODWIT_TEST_SEEDS says.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 
 #include "tests/sim/cluster.h"
 
 namespace godwit::sim {
 namespace {
 
-constexpr std::uint64_t kSeedsPerBatch = 250;
+constexpr std::uint64_t kBatches = 8;
+constexpr std::uint64_t kSeedsAtLeast = 2000;
+constexpr std::chrono::seconds kTimeAtLeast{300};
+constexpr std::uint64_t kBatchStride = 1U << 20U;  // seeds of one batch and those of the next are apart
+constexpr std::uint64_t kEventsAtLeast = 500;      // per seed; commits: Cluster sees to that
 
-class SimulatedCluster : public ::testing::TestWithParam<std::uint64_t> {};
+using Clock = std::chrono::steady_clock;
+
+// The first kSeedsAtLeast seeds are 0, 1, ...: those that people try by hand.
+std::uint64_t seed_of(std::uint64_t batch, std::uint64_t index) {
+  constexpr std::uint64_t kFirst = kSeedsAtLeast / kBatches;
+  return index < kFirst ? batch * kFirst + index : (batch + 1) * kBatchStride + index;
+}
+
+class SimulatedCluster : public ::testing::TestWithParam<std::uint64_t> {
+ protected:
+  bool enough(std::uint64_t seeds) const {
+    if (const char* told = std::getenv("GODWIT_TEST_SEEDS")) {
+      return seeds >= (std::strtoull(told, nullptr, 10) + kBatches - 1) / kBatches;
+    }
+    return seeds >= kSeedsAtLeast / kBatches && Clock::now() >= begin_ + kTimeAtLeast / kBatches;
+  }
+  const Clock::time_point begin_ = Clock::now();
+};
 
 TEST_P(SimulatedCluster, KeepsItsPromises) {
   Counters total;
-  for (std::uint64_t seed = GetParam() * kSeedsPerBatch; seed < (GetParam() + 1) * kSeedsPerBatch; ++seed) {
+  std::uint64_t seeds = 0, with_leader_crash = 0;
+  for (; !enough(seeds); ++seeds) {
+    const std::uint64_t seed = seed_of(GetParam(), seeds);
     const Outcome outcome = run_seed(seed);
     total.add(outcome.counters);
     ASSERT_EQ(outcome.failure, "") << "seed " << seed;
+    ASSERT_GE(outcome.counters[Count::kEvents], kEventsAtLeast) << "seed " << seed;
+    if (outcome.counters[Count::kLeaderCrashes] > 0) ++with_leader_crash;
   }
-  std::printf("%s\n", total.summary().c_str());
+  std::printf("seeds=%llu with_leader_crash=%llu %s\n", static_cast<unsigned long long>(seeds),
+              static_cast<unsigned long long>(with_leader_crash), total.summary().c_str());
+  if (seeds < kSeedsAtLeast / kBatches) return;  // too few for every kind of fault
   EXPECT_EQ(total.missing(), "") << "these never happened, so they were not tested";
+  EXPECT_GE(2 * with_leader_crash, seeds) << "most seeds never lost a leader";
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, SimulatedCluster, ::testing::Range<std::uint64_t>(0, 8));
+INSTANTIATE_TEST_SUITE_P(Seeds, SimulatedCluster, ::testing::Range<std::uint64_t>(0, kBatches));
 
 TEST(Simulator, TheSameSeedIsTheSameHistory) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {

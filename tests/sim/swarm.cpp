@@ -80,6 +80,14 @@ FaultRates fault_rates(Dice& dice, bool servers_may_crash) {
   faults.partitions = dice.chance(0.4);
   faults.isolations = dice.chance(0.3);
   faults.stalls = dice.chance(0.4);
+  faults.one_way_cuts = dice.chance(0.3);
+  faults.pauses = dice.chance(0.3);
+  faults.absences = servers_may_crash && dice.chance(0.4);
+  faults.control_crashes = dice.chance(0.3);
+  faults.control_cuts = dice.chance(0.3);
+  faults.control_messages = dice.chance(0.5);
+  faults.clock_jumps = dice.chance(0.2);
+  faults.wishes = dice.chance(0.3);
   faults.mode_switches = dice.chance(0.5);
   return faults;
 }

@@ -23,6 +23,14 @@ struct FaultRates {
   bool partitions = false;
   bool isolations = false;
   bool stalls = false;
+  bool one_way_cuts = false;
+  bool pauses = false;           // of processes, beyond the lease
+  bool absences = false;         // of servers, beyond the lease
+  bool control_crashes = false;
+  bool control_cuts = false;     // between a region and the control store
+  bool control_messages = false; // to and from it: late, twice, never
+  bool clock_jumps = false;      // of the control store
+  bool wishes = false;           // an operator wants another leader
   bool mode_switches = false;
 };
 

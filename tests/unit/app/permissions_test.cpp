@@ -8,7 +8,7 @@ namespace godwit::app {
 namespace {
 
 constexpr RegionId kControl{0}, kHere{1}, kOther{2};
-constexpr ShardId kLedHere{0}, kLedByOther{1}, kUnknown{9};
+constexpr ShardId kLedHere{0}, kLedByOther{1};
 const WorkerId kWorker = worker_id({"test", "here", net::Role::kWorker, "w0"});
 
 ClusterConfig three_regions() {
@@ -28,7 +28,7 @@ class Permissions : public ::testing::Test {
  protected:
   const ClusterConfig config = three_regions();
   const Standpoint here{config, kHere};
-  const Standpoint follower{config, kControl};  // leads nothing, hosts the control store
+  const Standpoint control{config, kControl};  // hosts the control store
 
   static Message offer(RegionId region, ShardId shard) {
     ContributionHeader header;
@@ -39,7 +39,7 @@ class Permissions : public ::testing::Test {
   }
   // What a region says to a leader, about itself.
   static std::vector<Message> to_leader(RegionId region, ShardId shard) {
-    return {Subscribe{shard, region, {}, {}, {}}, EmptyOffer{shard, {}, region, {}},
+    return {Subscribe{shard, region, {}, {}, {}, {}}, EmptyOffer{shard, {}, region, {}},
             Replicated{shard, region, {}, {}, {}}, Presence{shard, region, 1, 1, 0}, offer(region, shard)};
   }
   static std::vector<Message> from_leader(ShardId shard) {
@@ -49,7 +49,7 @@ class Permissions : public ::testing::Test {
     install.shard = shard;
     OfferReply reply;
     reply.shard = shard;
-    return {Subscribed{shard, {}, {}, {}}, replicate, Watermark{shard, {}, {}}, install, reply};
+    return {Lead{shard, {}}, Subscribed{shard, {}, {}, {}, {}}, replicate, Watermark{shard, {}, {}}, install, reply};
   }
   static Push push_of(WorkerId worker) {
     Push push;
@@ -101,15 +101,10 @@ TEST_F(Permissions, AWorkerSaysNothingThatServersSay) {
   expect_forbidden(may_send(kWorker, wire::ControlAnswer{}), "control store");
 }
 
-TEST_F(Permissions, ARegionSpeaksForItselfToTheLeaderOfTheShard) {
+TEST_F(Permissions, ARegionSpeaksForItself) {
   for (const Message& message : to_leader(kOther, kLedHere)) EXPECT_TRUE(may_send(kOther, message, here));
   for (const Message& message : to_leader(kControl, kLedHere)) {
     expect_forbidden(may_send(kOther, message, here), "in the name of region");
-  }
-  for (const ShardId shard : {kLedByOther, kUnknown}) {
-    for (const Message& message : to_leader(kOther, shard)) {
-      expect_forbidden(may_send(kOther, message, here), "is not led here");
-    }
   }
 }
 
@@ -121,26 +116,41 @@ TEST_F(Permissions, AContributionWithATornHeaderIsMalformed) {
   EXPECT_EQ(answer.error().code, Errc::kMalformed) << answer.error().to_string();
 }
 
-TEST_F(Permissions, OnlyTheLeaderOfAShardReplicatesIt) {
-  for (const Message& message : from_leader(kLedByOther)) {
-    EXPECT_TRUE(may_send(kOther, message, here));
-    expect_forbidden(may_send(kControl, message, here), "does not lead shard");
-  }
-  for (const ShardId shard : {kLedHere, kUnknown}) {
-    for (const Message& message : from_leader(shard)) {
-      expect_forbidden(may_send(kOther, message, here), "does not lead shard");
-    }
-  }
+// Who leads changes while the run goes on: the core compares epochs, which only one region can have won.
+TEST_F(Permissions, EveryRegionMayLead) {
+  for (const Message& message : from_leader(kLedByOther)) EXPECT_TRUE(may_send(kOther, message, here));
 }
 
 TEST_F(Permissions, RoundsAreAnnouncedByTheLeaderOfShardZero) {
-  EXPECT_TRUE(may_send(kHere, Message(Announce{ShardId(0), {}, {}, 0}), follower));
-  expect_forbidden(may_send(kOther, Message(Announce{ShardId(0), {}, {}, 0}), follower), "does not lead shard 0");
-  expect_forbidden(may_send(kOther, Message(Announce{ShardId(1), {}, {}, 0}), follower), "shard 0 only");
+  EXPECT_TRUE(may_send(kHere, Message(Announce{ShardId(0), {}, {}, 0}), control));
+  expect_forbidden(may_send(kOther, Message(Announce{ShardId(1), {}, {}, 0}), control), "shard 0 only");
+}
+
+TEST_F(Permissions, ARegionKeepsItsOwnLeaseAndChangesWhatTheRegionsAgreeOn) {
+  const auto asks = [this](ControlKind kind, const std::string& key) {
+    ControlRequest request;
+    request.kind = kind;
+    request.key = key;
+    return may_send(kOther, wire::ControlCall{1, request}, control);
+  };
+  for (const ControlKind kind : {ControlKind::kGet, ControlKind::kList, ControlKind::kWatch}) {
+    EXPECT_TRUE(asks(kind, "anything"));
+  }
+  EXPECT_TRUE(asks(ControlKind::kLeaseKeepalive, control_keys::region_lease(kOther)));
+  expect_forbidden(asks(ControlKind::kLeaseKeepalive, control_keys::region_lease(kHere)), "may not keep the lease");
+  expect_forbidden(asks(ControlKind::kLeaseKeepalive, "shard/0/leader"), "may not keep the lease");
+  for (const std::string key : {"shard/0/leader", "run/mode", "run/manifest"}) {
+    EXPECT_TRUE(asks(ControlKind::kCompareAndSwap, key)) << key;
+  }
+  for (const std::string key : {"shard/x/leader", "region/0/lease", "shard/0/in_sync", "else"}) {
+    expect_forbidden(asks(ControlKind::kCompareAndSwap, key), "no server may change");
+  }
 }
 
 TEST_F(Permissions, TheControlStoreIsAskedWhereItIs) {
-  EXPECT_TRUE(may_send(kOther, wire::ControlCall{}, follower));
+  ControlRequest get;
+  get.key = "run/mode";
+  EXPECT_TRUE(may_send(kOther, wire::ControlCall{1, get}, control));
   expect_forbidden(may_send(kOther, wire::ControlCall{}, here), "not here");
   EXPECT_TRUE(may_send(kControl, wire::ControlAnswer{}, here));
   expect_forbidden(may_send(kOther, wire::ControlAnswer{}, here), "control host");

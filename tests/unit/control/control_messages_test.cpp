@@ -48,7 +48,11 @@ TEST(ControlMessages, TheKeysOfARunNeverChange) {
   EXPECT_EQ(control_keys::kRunManifest, "run/manifest");
   EXPECT_EQ(control_keys::kRunMode, "run/mode");
   EXPECT_EQ(control_keys::shard_leader(ShardId(2)), "shard/2/leader");
-  EXPECT_EQ(control_keys::shard_in_sync(ShardId(2)), "shard/2/in_sync");
+  EXPECT_EQ(control_keys::parse_id("shard/17/leader", control_keys::kShards, "/leader"), 17U);
+  for (const char* other : {"shard/17/lease", "shard//leader", "shard/x/leader", "shard/1x/leader", "shard/leader",
+                            "region/17/leader", "shard/99999999999/leader"}) {
+    EXPECT_EQ(control_keys::parse_id(other, control_keys::kShards, "/leader"), std::nullopt) << other;
+  }
   EXPECT_EQ(control_keys::region_lease(RegionId(1)), "region/1/lease");
 }
 

@@ -56,8 +56,15 @@ Bench::Bench(RunSettings settings, std::uint32_t regions) : settings_(settings),
 }
 
 Result<void> Bench::open(std::uint32_t region) {
-  RegionCore::Place place{RegionId(region), Incarnation(7), {RegionId(0)}, {std::nullopt}};
-  if (region == 0) place.won_epochs[0] = Epoch(++epoch_);
+  const ControlItem item = held();
+  HeldRecord known{{}, item.revision};
+  if (item.revision != Revision()) known.record = *ShardRecord::decode(item.value);
+  bool leads = false;
+  if (const auto claim = claim_at_start(known, RegionId(0), RegionId(region), Incarnation(7), false); claim && *claim) {
+    known = {**claim, control(swap_record(ShardId(), **claim, known.revision)).items.front().revision};
+    leads = known.record.leader == RegionId(region);
+  }
+  RegionCore::Place place{RegionId(region), Incarnation(7), {known}, {leads}};
   Result<std::unique_ptr<RegionCore>> opened =
       RegionCore::open(settings_, *nodes_[region].store, manifest_, place, now_);
   if (!opened) return opened.error();
@@ -95,6 +102,24 @@ bool Bench::connected(std::uint32_t a, std::uint32_t b) const {
   return nodes_[a].core && nodes_[b].core && (found == cut_.end() || !found->second);
 }
 
+ControlItem Bench::held() const {
+  ControlRequest get;
+  get.key = control_keys::shard_leader(ShardId());
+  const ControlReply reply = control_.handle(get, now_).reply;
+  return reply.items.empty() ? ControlItem{get.key, {}, {}} : reply.items.front();
+}
+
+void Bench::wish(std::uint32_t region) {
+  control(swap_record(ShardId(), record().led_by(RegionId(region)), held().revision));
+  tell(region);
+}
+
+void Bench::tell(std::uint32_t region) {
+  ControlRequest list;
+  list.kind = ControlKind::kList;
+  for (const ControlItem& item : control(list).items) perform(region, core(region).on_control(item, now_));
+}
+
 void Bench::perform(std::uint32_t region, Effects effects) {
   for (const Batch& batch : effects.writes) {
     const Result<void> written = nodes_[region].store->write(batch);
@@ -108,6 +133,9 @@ void Bench::perform(std::uint32_t region, Effects effects) {
     }
     sent_.push_back(send.message);
     transit_.push_back({region, std::get<RegionId>(send.to).value(), std::move(send.message)});
+  }
+  for (const ControlRequest& request : effects.controls) {
+    for (const ControlItem& item : control(request).items) perform(region, core(region).on_control(item, now_));
   }
   settle();
 }
@@ -156,7 +184,11 @@ void Bench::begin(const std::vector<float>& model) {
 }
 
 void Bench::set_mode(Mode mode, std::uint64_t epoch, std::uint32_t sync_steps) {
-  perform(0, core(0).set_mode({mode, ModeEpoch(epoch), sync_steps}, now_));
+  const ControlItem item{std::string(control_keys::kRunMode), ModeSetting{mode, ModeEpoch(epoch), sync_steps}.encode(),
+                         Revision(1000 + epoch)};
+  for (std::uint32_t region = 0; region < nodes_.size(); ++region) {
+    if (nodes_[region].core) perform(region, core(region).on_control(item, now_));
+  }
 }
 
 void Bench::deliver(std::uint32_t from, std::uint32_t to, const Message& message) {

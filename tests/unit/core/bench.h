@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "server/control/control_state.h"
 #include "server/core/region_core.h"
 #include "server/storage/memory_store.h"
 
@@ -36,8 +37,8 @@ class Bench {
  public:
   explicit Bench(RunSettings settings = small_settings(), std::uint32_t regions = 1);
 
-  // Region 0 leads. Opens (again) from its store, in the next epoch, and connects to all that are
-  // open.
+  // Region 0 leads first. Opens (again) from its store, in the next epoch if it leads, and connects to all
+  // that are open.
   Result<void> open(std::uint32_t region);
   void close(std::uint32_t region);  // the process is gone; what its store lost is up to the test
   void cut(std::uint32_t a, std::uint32_t b);
@@ -62,6 +63,12 @@ class Bench {
   // When set, nothing is delivered between regions until released.
   void hold_offers(bool hold) { hold_offers_ = hold; }
 
+  ControlReply control(const ControlRequest& request) { return control_.handle(request, now_).reply; }
+  ShardRecord record() const { return *ShardRecord::decode(held().value); }
+  // As an operator would: the next leader finds its name in the record.
+  void wish(std::uint32_t region);
+  // What the control store holds reaches this region.
+  void tell(std::uint32_t region);
   TimePoint now() const { return now_; }
   // Messages to workers since the last call.
   std::vector<Message> take_replies() { return std::exchange(replies_, {}); }
@@ -84,6 +91,7 @@ class Bench {
     std::uint32_t from, to;
     Message message;
   };
+  ControlItem held() const;
   void perform(std::uint32_t region, Effects effects);
   void settle();
   bool connected(std::uint32_t a, std::uint32_t b) const;
@@ -97,7 +105,8 @@ class Bench {
   std::vector<Message> sent_;
   std::vector<Notice> notices_;
   TimePoint now_{seconds(1)};
-  std::uint64_t epoch_ = 0;
+  MemoryStore control_store_;
+  mutable ControlState control_ = *ControlState::load(control_store_, now_);
   bool hold_offers_ = false;
   bool settling_ = false;
 };

@@ -33,7 +33,8 @@ class RecoveryTest : public ::testing::Test {
     }
   }
   Result<Recovered> recover(bool leader = true) {
-    return recover_shard(bench_.store(0), ShardId(), Layout(test::small_manifest()).shards[0], leader);
+    return recover_shard(bench_.store(0), ShardId(), Layout(test::small_manifest()).shards[0],
+                         leader ? std::optional(RegionId(0)) : std::nullopt);
   }
   void expect_same(const ShardState& recovered) {
     const ShardState& state = bench_.shard(0).state();
@@ -212,7 +213,8 @@ TEST_F(RecoveryTest, ASnapshotWaitsForTheWatermark) {
 
 TEST_F(RecoveryTest, AnEpochThatWasSeenBeforeIsRefused) {
   rounds(1);
-  RegionCore::Place place{RegionId(0), Incarnation(7), {RegionId(0)}, {Epoch(1)}};
+  const ShardRecord older{RegionId(0), Epoch(1), Epoch(1), {{RegionId(0), Incarnation(7)}}};
+  RegionCore::Place place{RegionId(0), Incarnation(7), {{older, Revision(9)}}, {true}};
   const auto opened = RegionCore::open(bench_.settings(), bench_.store(0), test::small_manifest(), place, bench_.now());
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Errc::kWrongEpoch);

@@ -57,6 +57,12 @@ class FakeService final : public AdminService {
     asked = request;
     answer([request, done] { done(ModeReport{request.mode, ModeEpoch(4), request.sync_steps}); });
   }
+  void promote(PromoteRequest request, Callback<Result<PromoteReport>> done) override {
+    answer([request, done] {
+      if (request.region == "mars") return done(Error{Errc::kInvalid, "no region is called 'mars'"});
+      done(PromoteReport{request.shard, request.region, Epoch(7)});
+    });
+  }
   void stop_workers(Callback<Result<void>> done) override {
     ++stops;
     answer([done] { done(Result<void>()); });

@@ -138,6 +138,21 @@ TEST_F(RouterTest, BadModeRequestsChangeNothing) {
   EXPECT_FALSE(service.asked);
 }
 
+TEST_F(RouterTest, PromotesByShardAndRegion) {
+  const auto promoted = json_of(ask(post("/api/v1/promote", R"({"shard":3,"region":"eu"})")));
+  EXPECT_EQ(promoted.at("shard").as_int64(), 3);
+  EXPECT_EQ(promoted.at("region").as_string(), "eu");
+  EXPECT_EQ(promoted.at("epoch").as_string(), "7");
+  EXPECT_EQ(ask(post("/api/v1/promote", R"({"shard":0,"region":"mars"})")).status, 400);
+  for (const std::string body :
+       {"", "[]", "{}", R"({"shard":0})", R"({"region":"eu"})", R"({"shard":-1,"region":"eu"})",
+        R"({"shard":"0","region":"eu"})", R"({"shard":0,"region":""})",
+        R"({"shard":0,"region":"eu","force":true})"}) {
+    const Response response = ask(post("/api/v1/promote", body));
+    EXPECT_EQ(response.status, 400) << body;
+  }
+}
+
 TEST_F(RouterTest, ChangesNeedTheTokenAndJsonAndNoForeignPage) {
   const auto refused = [&](auto change) {
     Request request = post("/api/v1/stop", "");

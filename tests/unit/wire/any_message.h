@@ -40,6 +40,7 @@ void fill(StrongId<Tag, Rep>& value) {
   value = id<StrongId<Tag, Rep>>();
 }
 inline void fill(std::uint32_t& value) { value = *rc::gen::arbitrary<std::uint32_t>(); }
+inline void fill(bool& value) { value = *rc::gen::arbitrary<bool>(); }
 inline void fill(float& value) { value = static_cast<float>(amount()); }
 inline void fill(double& value) { value = amount(); }
 inline void fill(std::string& value) { value = *rc::gen::arbitrary<std::string>(); }
