@@ -11,7 +11,7 @@ constexpr std::uint64_t kRounds = 9;  // enough for a snapshot and a log after i
 
 RunSettings settings() {
   RunSettings settings = test::small_settings();
-  settings.update_codec = settings.contribution_codec = {CodecId::kInt8, true};
+  settings.update_codec = settings.contribution_codec = {CodecId::kInt8, false};
   settings.nesterov_steps_min = 1;
   settings.snapshot_versions = 4;
   settings.log_retained_versions = 3;

@@ -25,13 +25,13 @@ Snapshot snapshot() {
   snapshot.entry = entry().encoded;
   snapshot.producers = {Bytes(28, std::byte{1})};
   snapshot.blocks = {share(Bytes(8)), share(Bytes(4, std::byte{2}))};
-  snapshot.pushes = {{PushId{WorkerId(1), Incarnation(1), SequenceNo(2)}, kVersion, {}}};
+  snapshot.pushes = {{PushId{WorkerId(1), Incarnation(1), SequenceNo(2)}, kVersion, Verdict::kApplied}};
   return snapshot;
 }
 
 Offer offer() {
   ContributionHeader header;
-  header.members = {{PushId{WorkerId(1), Incarnation(1), SequenceNo(2)}, 2, 4, 8, 1, {}}};
+  header.members = {{PushId{WorkerId(1), Incarnation(1), SequenceNo(2)}, 2, 4, 8, 1, Verdict::kApplied}};
   return {Epoch(1), share(header.encode()), {share(Bytes(6, std::byte{3}))}};
 }
 
