@@ -331,7 +331,9 @@ void Leader::commit(EntryHeader header, std::vector<Contribution> contributions,
   std::vector<SharedBytes> payloads;
   for (std::uint32_t block = 0; changes && block < state_.block_count(); ++block) {
     const CodecSpec codec = update_codec(header, block);
-    Bytes update = state_.step_block(header, contributions, block, codec);
+    Result<Bytes> stepped = state_.step_block(header, contributions, block, codec);
+    GODWIT_CHECK(stepped.has_value(), "contributions are validated before they are committed");
+    Bytes update = std::move(*stepped);
     header.blocks.push_back({codec, static_cast<std::uint32_t>(update.size()), checksum(update),
                              state_.block_state(block)});
     payloads.push_back(share(std::move(update)));

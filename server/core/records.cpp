@@ -110,6 +110,7 @@ Result<std::pair<Version, Verdict>> decode_push_record(ByteView bytes) {
   const auto version = in.get<Version>();
   const auto verdict = in.get<Verdict>();
   if (!in.finished()) return corrupt("push record: wrong length");
+  if (verdict < Verdict::kApplied || verdict > Verdict::kDiscarded) return corrupt("push record: unknown verdict");
   return std::pair(version, verdict);
 }
 

@@ -104,6 +104,10 @@ class Replay {
 
   Result<void> replay(const Entry& entry) {
     const EntryHeader& header = entry.header;
+    if (!header.blocks.empty() && header.blocks.size() != block_versions_.size()) {
+      return corrupt("version " + to_string(header.version) + " has " + std::to_string(header.blocks.size()) +
+                     " blocks, the manifest says " + std::to_string(block_versions_.size()));
+    }
     std::vector<Contribution> inputs;
     const bool own = leads_ && header.version > own_after_;
     if (own && !header.blocks.empty()) {
@@ -113,8 +117,10 @@ class Replay {
       if (header.version <= block_versions_[block]) continue;
       const BlockUpdate& update = header.blocks[block];
       if (own) {
-        const Bytes again = out_.state.step_block(header, inputs, block, update.codec);
-        if (again != *entry.payloads[block])
+        if (update.codec.id == CodecId::kNone) return differs(header.version, block, "the replayed update");
+        const Result<Bytes> again = out_.state.step_block(header, inputs, block, update.codec);
+        if (!again) return corrupt(again.error().context);
+        if (*again != *entry.payloads[block])
           return differs(header.version, block, "the replayed update");
       } else if (Result<void> applied =
                      out_.state.apply_block(block, update.codec, view(entry.payloads[block]));

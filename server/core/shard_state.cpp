@@ -38,12 +38,11 @@ void ShardState::set_values(std::uint32_t block, std::span<const float> next) {
   std::copy(next.begin(), next.end(), current.begin());
 }
 
-Bytes ShardState::step_block(const EntryHeader& scalars, std::span<const Contribution> contributions,
-                             std::uint32_t block, CodecSpec codec) {
+Result<Bytes> ShardState::step_block(const EntryHeader& scalars, std::span<const Contribution> contributions,
+                                     std::uint32_t block, CodecSpec codec) {
   const std::span<const float> current = slice(values_, block);
   std::vector<float> sum(current.size()), next(current.size());
-  const Result<void> summed = sum_contributions(contributions, block, sum);
-  GODWIT_CHECK(summed.has_value(), "contributions are validated before they are committed");
+  if (const Result<void> summed = sum_contributions(contributions, block, sum); !summed) return summed.error();
   std::span<float> velocity = velocity_.empty() ? std::span<float>() : slice(velocity_, block);
   if (scalars.zero_velocity) std::fill(velocity.begin(), velocity.end(), 0.0F);
   if (scalars.outer == Outer::kNesterov) {
@@ -54,8 +53,7 @@ Bytes ShardState::step_block(const EntryHeader& scalars, std::span<const Contrib
   }
   kernels::subtract(next, next, current);
   Bytes update = encode_block(codec, next);
-  const Result<void> applied = apply_block(block, codec, update);
-  GODWIT_CHECK(applied.has_value(), "our own encoding decodes");
+  if (const Result<void> applied = apply_block(block, codec, update); !applied) return applied.error();
   return update;
 }
 
@@ -110,6 +108,7 @@ Result<void> sum_contributions(std::span<const Contribution> contributions, std:
   std::vector<float> decoded(sum.size());
   for (const Contribution& contribution : contributions) {
     if (contribution.payloads.empty()) continue;  // every member was refused
+    if (block >= contribution.payloads.size()) return Error{Errc::kMalformed, "a contribution without this block"};
     const auto& part = contribution.header.blocks[block];
     Result<void> result = decode_block(part.codec, view(contribution.payloads[block]), decoded);
     if (result && !kernels::all_finite(decoded)) result = Error{Errc::kInvalid, "not finite"};

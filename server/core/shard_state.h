@@ -44,8 +44,9 @@ class ShardState {
 
   // Leader: the outer step of one block. Reads every scalar from `scalars`, sums the contributions in their
   // order, steps, encodes the difference, and applies the decoded update to P. Returns the encoded update.
-  // REQUIRES: contributions were validated (they decode).
-  Bytes step_block(const EntryHeader& scalars, std::span<const Contribution> contributions, std::uint32_t block,
+  // REQUIRES: a codec of the table. Errors: those of sum_contributions; kMalformed: the step left the range of the
+  // codec. None of them happens to what was admitted; a damaged log is replayed, too.
+  Result<Bytes> step_block(const EntryHeader& scalars, std::span<const Contribution> contributions, std::uint32_t block,
                    CodecSpec codec);
   // Everyone: P += D(update) for one block. Fails with kMalformed, changing nothing, if it does not decode.
   Result<void> apply_block(std::uint32_t block, CodecSpec codec, ByteView update);

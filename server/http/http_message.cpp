@@ -1,5 +1,6 @@
 #include "server/http/http_message.h"
 
+#include <algorithm>
 #include <array>
 #include <boost/json.hpp>
 #include <ctime>
@@ -7,6 +8,17 @@
 #include "shared/base/problem.h"
 
 namespace godwit::http {
+namespace {
+
+// A reason may quote the request, which holds any bytes; JSON is UTF-8.
+std::string printable(std::string_view text) {
+  std::string shown(text);
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return shown;
+}
+
+}  // namespace
 
 Response text_response(int status, std::string_view text) {
   Response response;
@@ -29,11 +41,11 @@ Response problem_response(const Error& error, std::string_view request_id, int s
   body["type"] = "about:blank";
   body["title"] = problem.title;
   body["status"] = shown;
-  body["detail"] = error.context;
+  body["detail"] = printable(error.context);
   body["code"] = problem.code;
   body["hint"] = problem.fix;
   body["retryable"] = problem.retryable;
-  body["request_id"] = request_id;
+  body["request_id"] = printable(request_id);
   Response response = json_response(shown, boost::json::serialize(body));
   response.content_type = "application/problem+json";
   if (problem.retryable) response.retry_after_seconds = kRetryAfterSeconds;

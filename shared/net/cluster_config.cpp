@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 
 #include "shared/base/check.h"
 #include "shared/net/units.h"
@@ -39,7 +40,8 @@ Result<HostPort> parse_host_port(std::string_view text) {
     return wrong("an IPv6 address stands in brackets");
   }
   if (host.empty()) return wrong("no host (all addresses of a machine: \"0.0.0.0\")");
-  if (host.find_first_of(" \t/\\@\"'[]") != std::string_view::npos) return wrong("not a host");
+  const auto no_part = [](char c) { return c <= ' ' || c > '~' || std::strchr("/\\@\"'[]?", c); };
+  if (std::ranges::any_of(host, no_part)) return wrong("not a host");
   HostPort address{std::string(host), 0};
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), address.port);
   if (error != std::errc() || end != port.data() + port.size() || address.port == 0) {

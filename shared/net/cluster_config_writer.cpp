@@ -1,4 +1,5 @@
-#include <sstream>
+#include <array>
+#include <charconv>
 
 #include "shared/net/cluster_config.h"
 #include "shared/net/units.h"
@@ -7,10 +8,12 @@ namespace godwit {
 namespace {
 
 std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
+// The shortest text that is read as the same value.
 std::string number(double value) {
-  std::ostringstream out;
-  out << value;
-  return out.str().find_first_of(".e") == std::string::npos ? out.str() + ".0" : out.str();
+  std::array<char, 32> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  const std::string text(digits.data(), end);
+  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
 
 // Lines of "key = value  # meaning"; what has its default is there, commented.

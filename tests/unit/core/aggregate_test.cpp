@@ -34,7 +34,7 @@ std::vector<float> stepped(const std::vector<Contribution>& contributions, doubl
   scalars.learning_rate = 1;
   scalars.inverse_weight = static_cast<float>(1 / weight);
   for (std::uint32_t block = 0; block < state.block_count(); ++block)
-    state.step_block(scalars, contributions, block, kFp32);
+    EXPECT_TRUE(state.step_block(scalars, contributions, block, kFp32));
   return {state.values().begin(), state.values().end()};
 }
 
