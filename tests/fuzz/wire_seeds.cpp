@@ -55,7 +55,7 @@ std::vector<Message> messages() {
           test::make_push({}, test::filled(1)),
           Skip{ShardId(), round},
           Pull{ShardId(), kVersion, Hash(5), id, 100},
-          ManifestReply{test::small_manifest(), {}, {}},
+          ManifestReply{test::small_manifest(), Errc::kInternal, ""},
           ManifestReply{{}, Errc::kUnavailable, "no model yet"},
           PushReply{ShardId(), id, PushOutcome::kOverloaded, Errc::kOverloaded, "full", 200},
           pull_reply(PullOutcome::kNotModified),
