@@ -125,7 +125,8 @@ class Replay {
       } else if (Result<void> applied =
                      out_.state.apply_block(block, update.codec, view(entry.payloads[block]));
                  !applied) {
-        return applied;
+        return corrupt("version " + to_string(header.version) + " block " + std::to_string(block) + ": " +
+                       applied.error().context);
       }
       if (out_.state.block_state(block) != update.state)
         return differs(header.version, block, "the replayed state");
@@ -152,7 +153,7 @@ class Replay {
         store_.scan(Family::kInputs, records::inputs_begin(shard(), version),
                     records::input_key(shard(), version, count), [&](ByteView, ByteView value) {
                       Result<Contribution> input = records::decode_contribution(value);
-                      if (!input) decoded = input.error();
+                      if (!input) decoded = corrupt(input.error().context);
                       if (input) inputs.push_back(std::move(*input));
                       return decoded.has_value();
                     });

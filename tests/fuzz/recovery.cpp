@@ -92,8 +92,11 @@ void damage(Records& records, Input& input) {
 
 bool recovers(const MemoryStore& store, bool leader) {
   const Result<Recovered> recovered = recover_shard(store, kShard, stored_layout(),
-                                                     leader ? std::optional(RegionId(0)) : std::nullopt);
-  if (!recovered) return false;
+                                                    leader ? std::optional(RegionId(0)) : std::nullopt);
+  if (!recovered) {
+    GODWIT_CHECK(recovered.error().code == Errc::kCorrupt, "damage is called by its name");
+    return false;
+  }
   const ShardState& state = recovered->state;
   for (std::uint32_t block = 0; block < state.block_count(); ++block)
     GODWIT_CHECK(state.block_state(block) == state.rehash(block), "hashes follow the values");

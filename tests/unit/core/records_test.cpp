@@ -91,6 +91,7 @@ TEST(Records, PushKeyNamesItsPush) {
   const auto record = records::decode_push_record(records::encode_push_record(Version(5), Verdict::kRefused));
   ASSERT_TRUE(record);
   EXPECT_EQ(*record, std::pair(Version(5), Verdict::kRefused));
+  EXPECT_FALSE(records::decode_push_record(records::encode_push_record(Version(5), Verdict(9))));
 }
 
 class StoredEntry : public ::testing::Test {

@@ -64,6 +64,20 @@ class RecoveryTest : public ::testing::Test {
     ASSERT_TRUE(bench_.store(0).write(batch));
   }
 
+  void replace(Family family, const Bytes& key, Bytes value) {
+    Batch batch;
+    batch.put(family, key, std::move(value));
+    ASSERT_TRUE(bench_.store(0).write(batch));
+  }
+  EntryHeader header_at(Version version) {
+    return *EntryHeader::decode(**bench_.store(0).get(Family::kLog, records::commit_key(ShardId(), version)));
+  }
+  void expect_corrupt(bool leader) {
+    const auto recovered = recover(leader);
+    ASSERT_FALSE(recovered);
+    EXPECT_EQ(recovered.error().code, Errc::kCorrupt);
+  }
+
   Bench bench_{settings()};
   std::uint64_t made_ = 0;
 };
@@ -131,6 +145,42 @@ TEST_F(RecoveryTest, AMissingInputIsFound) {
   batch.erase(Family::kInputs, records::input_key(ShardId(), Version(2), 0));
   ASSERT_TRUE(bench_.store(0).write(batch));
   EXPECT_EQ(recover().error().code, Errc::kCorrupt);
+}
+
+TEST_F(RecoveryTest, AnInputOfOtherBlocksIsFound) {
+  rounds(1);
+  const Bytes key = records::input_key(ShardId(), Version(2), 0);
+  Contribution input = *records::decode_contribution(**bench_.store(0).get(Family::kInputs, key));
+  input.header.blocks.pop_back();
+  input.payloads.pop_back();
+  replace(Family::kInputs, key, records::encode_contribution(input));
+  expect_corrupt(true);
+}
+
+TEST_F(RecoveryTest, AnEntryOfMoreBlocksThanTheManifestIsFound) {
+  rounds(1);
+  EntryHeader header = header_at(Version(2));
+  header.blocks.push_back(header.blocks.back());
+  const auto last = **bench_.store(0).get(Family::kLog, records::payload_key(ShardId(), Version(2), 2));
+  replace(Family::kLog, records::payload_key(ShardId(), Version(2), 3), last);
+  replace(Family::kLog, records::commit_key(ShardId(), Version(2)), header.encode());
+  for (const bool leader : {true, false}) expect_corrupt(leader);
+}
+
+TEST_F(RecoveryTest, AnUpdateWithoutACodecIsFound) {
+  rounds(1);
+  EntryHeader header = header_at(Version(2));
+  header.blocks[1].codec = {CodecId::kNone, false};
+  replace(Family::kLog, records::commit_key(ShardId(), Version(2)), header.encode());
+  for (const bool leader : {true, false}) expect_corrupt(leader);
+}
+
+TEST_F(RecoveryTest, AStepOutOfRangeIsFound) {
+  rounds(1);
+  EntryHeader header = header_at(Version(2));
+  header.inverse_weight = std::numeric_limits<float>::max();
+  replace(Family::kLog, records::commit_key(ShardId(), Version(2)), header.encode());
+  expect_corrupt(true);
 }
 
 TEST_F(RecoveryTest, InputsOfACommitThatNeverHappenedAreIgnored) {

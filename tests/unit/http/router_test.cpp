@@ -214,6 +214,11 @@ TEST_F(RouterTest, ProblemsNameCodeHintAndRequest) {
   EXPECT_FALSE(problem.at("hint").as_string().empty());
 }
 
+TEST_F(RouterTest, AProblemThatQuotesOddBytesIsStillJson) {
+  const auto problem = json_of(ask(get("/api/v1/shards/%ff%00/hashes")));
+  EXPECT_EQ(problem.at("detail").as_string(), "\"??\" is not the number of a shard");
+}
+
 TEST_F(RouterTest, AWrongMethodSaysWhichOnesThereAre) {
   const Response response = ask(get("/api/v1/mode"));
   EXPECT_EQ(response.status, 405);

@@ -108,6 +108,22 @@ TEST(ClusterConfig, SyntaxErrorsNameLineAndColumn) {
       << error_of("[cluster]\nname = \n");
 }
 
+TEST(ClusterConfig, NoSyntaxErrorEndsTheProcess) {
+  for (const std::string line : {"[=run]", "[run] \xD1\x9D", "[run]\nshards\xC3\xA9 = 1", "[", "[[", "a.", "\xFF"})
+    EXPECT_NE(error_of(kCluster + line).find("not TOML"), std::string::npos) << line;
+}
+
+TEST(ClusterConfig, CommentsAreInAnyLanguage) {
+  EXPECT_EQ(error_of("\xEF\xBB\xBF# gr\xC3\xBC\xC3\x9F" "e\n" + kCluster), "accepted");
+}
+
+TEST(ClusterConfig, FractionsReadBackEqual) {
+  const auto config =
+      parse_cluster_config(kCluster + "[run]\nsgd_learning_rate = 0.1234567\n", "cluster.toml");
+  ASSERT_TRUE(config);
+  EXPECT_EQ(parse_cluster_config(write_cluster_config(*config), "")->run.sgd_learning_rate, 0.1234567);
+}
+
 TEST(ClusterConfig, AnUnknownKeyNamesTheNearestOne) {
   EXPECT_EQ(error_with("run", "windw_max = \"1s\""),
             "cluster.toml:15:1: run.windw_max: unknown key; did you mean \"window_max\"?");
@@ -196,6 +212,8 @@ TEST(ClusterConfig, NamesAreCheckedAndUnique) {
 }
 
 TEST(ClusterConfig, AddressesAreCheckedAndApart) {
+  for (const char* host : {"a\nb", "a\x7F", "\xC3\xA9", "a b", "a?"})
+    EXPECT_FALSE(parse_host_port(std::string(host) + ":80")) << host;
   EXPECT_NE(error_of(replaced(kCluster, "127.0.0.1:7701", "127.0.0.1")).find("no port"),
             std::string::npos);
   EXPECT_NE(error_of(replaced(kCluster, "127.0.0.1:7701", "127.0.0.1:99999")).find("1 to 65535"),
