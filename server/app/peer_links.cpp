@@ -75,14 +75,13 @@ asio::awaitable<void> PeerLinks::dial_forever(RegionId region) {
       back_off = kBackOffFirst;
       last_error.clear();
       co_await serve(region, std::move(dialed->connection));
-    } else if (dialed.error().code == Errc::kClosed) {
-      co_return;  // the process stops
     } else if (std::string error = dialed.error().to_string(); error != last_error) {
       log::warning("link", "to " + server.region + ": " + error);
       last_error = std::move(error);
     }
+    // A dial that fails with kClosed may only mean that the peer went in the middle of it; this tells the two apart.
     const Result<void> slept = co_await net::sleep_for(back_off);
-    if (!slept) co_return;
+    if (!slept) co_return;  // the process stops
     back_off = std::min(back_off * 2, kBackOffLast);
   }
 }
