@@ -172,7 +172,10 @@ class LogScan {
       return visitor_.on_damage(where + ": holds the entry of " +
                                 place(header->shard, header->version));
     }
-    for (std::uint32_t block = 0; block < header->blocks.size(); ++block) {
+    // A log that was replaced by a snapshot begins with the snapshot's entry, without its updates.
+    const bool below_snapshot = payloads_.empty() && committed_ != shard_ && version_ != Version(1);
+    committed_ = shard_;
+    for (std::uint32_t block = 0; block < header->blocks.size() && !below_snapshot; ++block) {
       const BlockUpdate& stated = header->blocks[block];
       const auto found = payloads_.find(block);
       if (found == payloads_.end()) {
@@ -193,6 +196,7 @@ class LogScan {
   ShardId shard_;
   Version version_;
   std::map<std::uint32_t, Payload> payloads_;
+  std::optional<ShardId> committed_;  // the shard of the commit record before
 };
 
 void visit_snapshot_block(ByteView key, ByteView value, StoreVisitor& visitor) {

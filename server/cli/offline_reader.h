@@ -19,8 +19,8 @@ class StoreVisitor {
   // `state` is the block_hash of the stored values.
   virtual void on_snapshot_block(ShardId shard, std::uint32_t block, Version version,
                                  Hash state) = 0;
-  // The commit record of a version, whose payloads were all found and match their checksums. `hash`
-  // is that of the stored bytes.
+  // The commit record of a version, whose payloads were all found and match their checksums, unless
+  // a snapshot replaced the log up to it. `hash` is that of the stored bytes.
   virtual void on_entry(const EntryHeader& header, Hash hash) = 0;
   virtual void on_push_record(ShardId shard, const PushId& id, Version version,
                               Verdict verdict) = 0;

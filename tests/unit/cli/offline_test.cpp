@@ -200,6 +200,18 @@ TEST_F(OfflineTest, AMissingPayloadIsFound) {
   EXPECT_THAT(report.faults, ElementsAre(HasSubstr("version 1 block 0: the update is missing")));
 }
 
+TEST_F(OfflineTest, ALogThatASnapshotReplacedBeginsWithoutPayloads) {
+  const OfflineReport report = one([](StoreMaker& maker) {
+    maker.add();
+    maker.add();
+    maker.add();
+    maker.erase(Family::kLog, records::payload_key(ShardId(0), Version(1), 0));
+    maker.erase(Family::kLog, records::commit_key(ShardId(0), Version(1)));
+    maker.erase(Family::kLog, records::payload_key(ShardId(0), Version(2), 0));
+  });
+  EXPECT_THAT(report.faults, ElementsAre());
+}
+
 TEST_F(OfflineTest, PayloadsWithoutACommitRecordAreNoFault) {
   const OfflineReport report = one([](StoreMaker& maker) {
     maker.add();
