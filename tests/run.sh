@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs every test. The last line is "N passed, M failed, K skipped".
-# By default: all tests of the release build, the mutants, then the fast tests under ASan+UBSan and built by Clang.
+# By default: the tests of the release build, then the fast ones under ASan+UBSan and built by Clang.
 set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: tests/run.sh [--fast] [--cycles N] [--seeds N] [--sanitizers]
+usage: tests/run.sh [--fast] [--long] [--cycles N] [--seeds N] [--sanitizers]
   --fast        only the release build, only tests labelled fast
+  --long        also the mutants (tests/mutants) and three minutes of chaos (bench/chaos)
   --cycles N    kill -9 and restart N times in the recovery test      (GODWIT_TEST_CYCLES)
-  --seeds N     simulate N seeds, not five minutes of them            (GODWIT_TEST_SEEDS)
+  --seeds N     simulate N seeds, not 2000                            (GODWIT_TEST_SEEDS)
   --sanitizers  every sanitizer: ASan+UBSan, Clang and also TSan, with --fast too
 Exit code: 0 all passed, 1 something failed, 2 packages are missing or a flag is wrong, 130 interrupted.
 TEXT
@@ -23,10 +24,12 @@ usage_error() {
 positive() { [[ "$2" =~ ^[1-9][0-9]*$ ]] || usage_error "$1 needs a positive number, not '$2'"; }
 
 fast=no
+long=no
 sanitizers=default
 while (($# > 0)); do
   case "$1" in
     --fast) fast=yes ;;
+    --long) long=yes ;;
     --sanitizers) sanitizers=all ;;
     --cycles) positive "$1" "${2:-}"; export GODWIT_TEST_CYCLES="$2"; shift ;;
     --seeds) positive "$1" "${2:-}"; export GODWIT_TEST_SEEDS="$2"; shift ;;
@@ -133,9 +136,9 @@ phase "packages" docker/install-packages.sh || exit 2
 if [[ "$fast" == yes ]]; then
   test_preset release fast_tests --label-regex fast
 else
-  test_preset release all
+  if [[ "$long" == yes ]]; then test_preset release all; else test_preset release all --label-exclude chaos; fi
 fi
-if [[ "$fast" == no ]]; then  # counts as one test
+if [[ "$long" == yes ]]; then  # counts as one test
   if phase "mutants" tests/mutants/run.sh; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 fi
 presets=()

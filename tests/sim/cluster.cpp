@@ -9,7 +9,9 @@
 namespace godwit::sim {
 namespace {
 
+// A run of less proves little.
 constexpr std::uint64_t kCommitsAtLeast = 20;  // of all shards
+constexpr std::uint64_t kEventsAtLeast = 500;
 
 char reproduce[96] = "";
 
@@ -80,8 +82,10 @@ Outcome Cluster::run() {
   const Mode second = sim_.random().chance(0.5) ? Mode::kAsync : Mode::kSync;
   expect_rounds(second == Mode::kAsync ? Mode::kSync : Mode::kAsync);
   expect_rounds(second);
-  await("commits", seconds(40), [this] {
-    return sim_.counters()[Count::kCommits] >= kCommitsAtLeast ? std::string() : std::string("too few");
+  await("commits and events", seconds(40), [this] {
+    const Counters& counters = sim_.counters();
+    const bool enough = counters[Count::kCommits] >= kCommitsAtLeast && counters[Count::kEvents] >= kEventsAtLeast;
+    return enough ? std::string() : std::string("too few");
   });
   expect_rest();
   return {sim_.failure(), sim_.hash(), sim_.counters(), sim_.now().time_since_epoch()};

@@ -1,8 +1,7 @@
-// The simulated cluster over the seeds of CI, in batches so that ctest runs them side by side: at least 2,000 seeds
-// and five minutes of them, or as many as GODWIT_TEST_SEEDS says.
+// The simulated cluster over the seeds of CI, in batches so that ctest runs them side by side: 2,000 seeds, or as
+// many as GODWIT_TEST_SEEDS says.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 
@@ -13,11 +12,7 @@ namespace {
 
 constexpr std::uint64_t kBatches = 8;
 constexpr std::uint64_t kSeedsAtLeast = 2000;
-constexpr std::chrono::seconds kTimeAtLeast{300};
 constexpr std::uint64_t kBatchStride = 1U << 20U;  // seeds of one batch and those of the next are apart
-constexpr std::uint64_t kEventsAtLeast = 500;      // per seed; commits: Cluster sees to that
-
-using Clock = std::chrono::steady_clock;
 
 // The first kSeedsAtLeast seeds are 0, 1, ...: those that people try by hand.
 std::uint64_t seed_of(std::uint64_t batch, std::uint64_t index) {
@@ -31,9 +26,8 @@ class SimulatedCluster : public ::testing::TestWithParam<std::uint64_t> {
     if (const char* told = std::getenv("GODWIT_TEST_SEEDS")) {
       return seeds >= (std::strtoull(told, nullptr, 10) + kBatches - 1) / kBatches;
     }
-    return seeds >= kSeedsAtLeast / kBatches && Clock::now() >= begin_ + kTimeAtLeast / kBatches;
+    return seeds >= kSeedsAtLeast / kBatches;
   }
-  const Clock::time_point begin_ = Clock::now();
 };
 
 TEST_P(SimulatedCluster, KeepsItsPromises) {
@@ -44,7 +38,6 @@ TEST_P(SimulatedCluster, KeepsItsPromises) {
     const Outcome outcome = run_seed(seed);
     total.add(outcome.counters);
     ASSERT_EQ(outcome.failure, "") << "seed " << seed;
-    ASSERT_GE(outcome.counters[Count::kEvents], kEventsAtLeast) << "seed " << seed;
     if (outcome.counters[Count::kLeaderCrashes] > 0) ++with_leader_crash;
   }
   std::printf("seeds=%llu with_leader_crash=%llu %s\n", static_cast<unsigned long long>(seeds),
