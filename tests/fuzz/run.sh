@@ -48,6 +48,7 @@ mkdir -p "$work/logs" "$work/corpus" "$work/found"
 
 # --- no process is left behind: each runs in a process group of its own ---------------------------------
 declare -A running=()  # process -> target
+exec 3>&2               # a signal may come while stderr is shut
 
 end_everything() {
   local process
@@ -56,7 +57,7 @@ end_everything() {
 interrupted() {
   trap '' INT TERM HUP
   end_everything
-  echo "run.sh: interrupted" >&2
+  echo "run.sh: interrupted" >&3
   exit "$1"
 }
 trap 'interrupted 130' INT
