@@ -14,8 +14,10 @@ constexpr double kAbsurdNorm = 1e15;  // far above any model's, far below what o
 
 Result<void> Admission::check_header(const PushHeader& header) const {
   if (header.manifest != manifest_) return Error{Errc::kConflict, "the push is of another model than this run's"};
-  if (!(header.weight > 0) || header.weight > settings_.push_weight_max) {
-    return Error{Errc::kInvalid, "tokens per step must be in (0, " + std::to_string(settings_.push_weight_max) + "]"};
+  // Sums are divided by weights: one of nearly nothing would multiply what it says.
+  if (!(header.weight >= settings_.push_weight_min && header.weight <= settings_.push_weight_max)) {
+    return Error{Errc::kInvalid, "tokens per step must be in [" + std::to_string(settings_.push_weight_min) + ", " +
+                                     std::to_string(settings_.push_weight_max) + "]"};
   }
   if (header.kind == PushKind::kInitial) {
     return header.weight == 1 ? Result<void>() : Error{Errc::kInvalid, "an initial push has weight 1"};

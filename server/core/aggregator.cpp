@@ -65,6 +65,7 @@ Result<Aggregator::Stored> Aggregator::load(const StoreReader& store, ShardId sh
 
 void Aggregator::on_join(WorkerId worker, float weight, TimePoint now, Effects& effects) {
   // A joiner owes nothing for rounds that were closed before it came.
+  weight = std::clamp(weight, settings_.push_weight_min, settings_.push_weight_max);
   workers_[worker] = Worker{weight, 0, std::max(announced_, state_.head().round)};
   advance(now, effects);
 }

@@ -38,7 +38,8 @@ struct RunSettings {
   std::uint32_t waiting_pulls_max = 4096;    // per region server
 
   // Admission.
-  float push_weight_max = 1 << 22;           // tokens per step
+  float push_weight_min = 1;                 // tokens per step; also what a joining worker counts at least
+  float push_weight_max = 1 << 22;           // and at most
   std::uint32_t push_steps_max = 100'000;
   std::uint32_t clip_free_pushes = 20;       // per region and shard: no bound for the first ones
   float clip_factor = 10;                    // times the running median of norm per step

@@ -75,6 +75,8 @@ TEST_F(AdmissionTest, HeadersBeyondTheCapsAreRefused) {
   EXPECT_TRUE(refused([](Push& p) { p.header.weight = 0; }, Errc::kInvalid));
   EXPECT_TRUE(refused([](Push& p) { p.header.weight = std::nanf(""); }, Errc::kInvalid));
   EXPECT_TRUE(refused([](Push& p) { p.header.weight = 1e30F; }, Errc::kInvalid));
+  EXPECT_TRUE(refused([](Push& p) { p.header.weight = 1e-44F, p.header.tokens = 0; }, Errc::kInvalid))
+      << "one over it is infinite";
   EXPECT_TRUE(refused([](Push& p) { p.header.steps = 0; }, Errc::kInvalid));
   EXPECT_TRUE(refused([](Push& p) { p.header.steps = 1U << 30; }, Errc::kInvalid));
   EXPECT_TRUE(refused([](Push& p) { p.header.round = Round(); }, Errc::kInvalid));
