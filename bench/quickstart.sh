@@ -20,7 +20,11 @@ json='' data='' seconds=75 keep=no
 while (($# > 0)); do
   case "$1" in
     --json) json="$(realpath -m "${2:?--json needs a file}")"; shift ;;
-    --data) data="$(realpath -e "${2:?--data needs a path}")" || exit 2; shift ;;
+    --data)
+      data="$(realpath -qe "${2:?--data needs a path}")" ||
+        { echo "quickstart.sh: --data: there is no $2; name a text file, or a folder of them" >&2; exit 2; }
+      shift
+      ;;
     --seconds) seconds="${2:?--seconds needs a number}"; shift ;;
     --keep) keep=yes ;;
     -h | --help) usage; exit 0 ;;

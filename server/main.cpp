@@ -50,7 +50,7 @@ int serve(const std::string& file, const std::string& name, const std::string& r
   Result<ClusterConfig> config = load_cluster_config(file);
   if (!config) return fail(kExitUsage, config.error().context);
   const ServerConfig* own = name.empty() ? config->find_region(region) : config->find_server(name);
-  if (own == nullptr) return fail(kExitUsage, "no [[server]] of " + file + " is '" + name + region + "'");
+  if (own == nullptr) return fail(kExitUsage, name + region + " is none of " + config->server_names() + ": " + file);
   Result<http::HttpOptions> admin = admin_options(*config, *own);
   if (!admin) return fail(kExitUsage, admin.error().to_string());
   metrics::Registry registry({config->name, own->region, GODWIT_VERSION, "", __VERSION__, "1"});

@@ -160,13 +160,10 @@ void RegionServer::block_hashes(ShardId shard, std::optional<Version> version,
       return done(Error{Errc::kNotFound, "no shard " + to_string(shard) + " is loaded here"});
     }
     const ShardCore& replica = core->shard(shard);
-    http::BlockHashesReport report{shard, version.value_or(replica.state().version()), Hash(), {}};
-    Result<std::vector<Hash>> blocks = replica.block_hashes(report.version);
-    if (!blocks) return done(blocks.error());
-    if (report.version == replica.state().version())
-      report.entry_hash = replica.state().head_hash();
-    report.blocks = std::move(*blocks);
-    done(std::move(report));
+    const Version at = version.value_or(replica.state().version());
+    Result<ShardCore::Hashes> hashes = replica.hashes(at);
+    if (!hashes) return done(hashes.error());
+    done(http::BlockHashesReport{shard, at, hashes->entry, std::move(hashes->blocks)});
   });
 }
 
@@ -202,6 +199,12 @@ asio::awaitable<void> RegionServer::change_mode_now(http::ModeRequest request,
   }
 }
 
+std::string RegionServer::all_regions() const {
+  std::string all;
+  for (const std::string& region : config_.regions) all += (all.empty() ? "" : ", ") + region;
+  return all;
+}
+
 void RegionServer::promote(http::PromoteRequest request,
                            Callback<Result<http::PromoteReport>> done) {
   group_->spawn(strand_, promote_now(std::move(request), std::move(done)));
@@ -211,16 +214,17 @@ asio::awaitable<void> RegionServer::promote_now(http::PromoteRequest request,
                                                 Callback<Result<http::PromoteReport>> done) {
   const auto found = std::find(config_.regions.begin(), config_.regions.end(), request.region);
   if (found == config_.regions.end())
-    co_return done(Error{Errc::kInvalid, "no region is called '" + request.region + "'"});
+    co_return done(Error{Errc::kInvalid, "no region is called '" + request.region + "'; use one of " + all_regions()});
   if (request.shard.value() >= config_.run.shards) {
     co_return done(
         Error{Errc::kInvalid, "the run has shards 0 to " + std::to_string(config_.run.shards - 1)});
   }
   const RegionId next(static_cast<std::uint32_t>(found - config_.regions.begin()));
   const Result<ShardRecord> record = co_await hand_over(*control_, request.shard, next);
-  if (!record)
-    co_return done(
-        Error{record.error().code, "region '" + request.region + "': " + record.error().context});
+  if (!record) {
+    co_return done(Error{record.error().code, "shard " + to_string(request.shard) + ", region '" + request.region +
+                                                  "': " + record.error().context});
+  }
   done(http::PromoteReport{request.shard, request.region, record->epoch});
 }
 

@@ -86,13 +86,15 @@ asio::awaitable<Result<ShardRecord>> hand_over(ControlStore& store, ShardId shar
     ControlRequest get = get_request(control_keys::shard_leader(shard));
     const ControlReply now = co_await ask(store, std::move(get));
     if (now.error) co_return *now.error;
-    if (now.items.empty()) co_return Error{Errc::kUnavailable, "the shard has no leader yet"};
+    if (now.items.empty())
+      co_return Error{Errc::kNotFound, "it has no leader yet: start a worker, it brings the model"};
     const Result<ShardRecord> record = ShardRecord::decode(now.items.front().value);
     if (!record) co_return record.error();
     if (record->leader == next) co_return *record;
     if (!record->in_sync.contains(next)) {
       co_return Error{Errc::kConflict,
-                      "not in the in-sync set: what the others acknowledged would be lost"};
+                      "it is not in the in-sync set: what the others acknowledged would be lost; "
+                      "wait until it has caught up"};
     }
     ShardRecord wanted = record->led_by(next);
     Result<HeldRecord> set =

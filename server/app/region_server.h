@@ -80,7 +80,9 @@ class RegionServer final : public http::AdminService {
   std::vector<http::ReadinessCheck> readiness(bool core_open) const;
   http::StatusReport report(const RegionCore* core) const;
   void measure_now(const RegionCore* core) const;
-  asio::awaitable<void> promote_now(http::PromoteRequest request, Callback<Result<http::PromoteReport>> done);
+  std::string all_regions() const;
+  asio::awaitable<void> promote_now(http::PromoteRequest request,
+                                    Callback<Result<http::PromoteReport>> done);
   asio::awaitable<void> change_mode_now(http::ModeRequest request, Callback<Result<http::ModeReport>> done);
 
   RegionId self() const { return own_.region_id; }

@@ -82,14 +82,11 @@ int start_all(const Servers& servers, const ClusterConfig& config, const Process
 
 Failure no_such_server(const ClusterConfig& config, const std::string& name) {
   std::vector<std::string> names;
-  std::string all;
-  for (const ServerConfig& server : config.servers) {
-    names.push_back(server.name);
-    all += (all.empty() ? "" : ", ") + server.name;
-  }
+  for (const ServerConfig& server : config.servers) names.push_back(server.name);
   const std::string nearest = nearest_name(name, names);
-  return Failure("GODWIT-E4002", "no [[server]] has the name \"" + name + "\"",
-                 nearest.empty() ? "use one of " + all : "did you mean " + nearest + "?");
+  return Failure(
+      "GODWIT-E4002", "no [[server]] has the name \"" + name + "\"",
+      nearest.empty() ? "use one of " + config.server_names() : "did you mean " + nearest + "?");
 }
 
 int run_up(const CommandLine& line, const ClusterConfig& config, const Processes& processes,

@@ -234,8 +234,11 @@ int run_doctor(const CommandLine& line, const Console& console) {
                  "", line.format, console);
   }
   const auto own = own_servers(line, *config);
-  if (own.empty() && !(line.name + line.region).empty())
-    return report(console, no_such_server(*config, line.name + line.region));
+  if (own.empty() && !line.region.empty()) {
+    return report(console, Failure("GODWIT-E4002", "no [[server]] is of region \"" + line.region + "\"",
+                                   "see the regions in " + (line.directory / kClusterFileName).string()));
+  }
+  if (own.empty() && !line.name.empty()) return report(console, no_such_server(*config, line.name));
   Checks checks = {check_addresses(*config)};
   if (own.empty()) {
     checks.push_back(failed(

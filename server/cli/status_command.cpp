@@ -225,9 +225,7 @@ std::string status_table(const ClusterView& view) {
         text += "\n  shard " + std::to_string(id) + ": " + server.region + " is not in sync";
       }
     }
-    if (!leader->waiting_for.empty()) {
-      text += "\n  shard " + std::to_string(id) + " waits for " + leader->waiting_for;
-    }
+    if (!leader->waiting_for.empty()) text += "\n  shard " + std::to_string(id) + ": " + leader->waiting_for;
   }
   for (const Finding& finding : view.findings()) {
     text += "\n! " + finding.code + "  " + finding.subject + " " + finding.text +

@@ -64,11 +64,6 @@ Result<Hashes> hashes_at(const ServerConfig& server, const std::string& token, s
   }
 }
 
-// A replica that has gone on since has the blocks of the version, and zeros for its log.
-bool tells_entry(const Hashes& hashes) {
-  return hashes.entry.find_first_not_of('0') != std::string::npos;
-}
-
 std::string first_difference(const Hashes& one, const Hashes& other) {
   for (std::size_t block = 0; block < std::min(one.blocks.size(), other.blocks.size()); ++block) {
     if (one.blocks[block] == other.blocks[block]) continue;
@@ -79,8 +74,7 @@ std::string first_difference(const Hashes& one, const Hashes& other) {
     return std::to_string(one.blocks.size()) + " and " + std::to_string(other.blocks.size()) +
            " blocks";
   }
-  if (!tells_entry(one) || !tells_entry(other) || one.entry == other.entry) return "";
-  return "the log: entry " + one.entry + " and " + other.entry;
+  return one.entry == other.entry ? "" : "the log: entry " + one.entry + " and " + other.entry;
 }
 
 Result<ShardComparison> compare_shard(const ClusterConfig& config, const ClusterView& view,

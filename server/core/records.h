@@ -5,7 +5,7 @@
 //   pushes    shard|worker|incarnation|sequence -> version, verdict
 //   snapshot  shard|id|block        -> version, values, velocity
 //   meta      'p' shard -> producers   'w' shard -> workers   's' shard -> snapshot head   'e' shard -> epoch
-//             'v' shard -> watermark   'm' -> manifest        'i' -> incarnation of this data directory
+//             'm' -> manifest          'i' -> incarnation of this data directory
 // Numbers in keys are big-endian, so that key order is number order; values are little-endian.
 #pragma once
 

@@ -327,22 +327,25 @@ ShardStatus ShardCore::status() const {
   return status;
 }
 
-Result<std::vector<Hash>> ShardCore::block_hashes(Version version) const {
-  std::vector<Hash> hashes;
+Result<ShardCore::Hashes> ShardCore::hashes(Version version) const {
+  Hashes hashes{state_.head_hash(), {}};
   if (version == state_.version()) {
     for (std::uint32_t block = 0; block < state_.block_count(); ++block)
-      hashes.push_back(state_.rehash(block));
+      hashes.blocks.push_back(state_.rehash(block));
     return hashes;
   }
   if (version > state_.version())
     return Error{Errc::kNotFound, "this replica is at version " + to_string(state_.version())};
+  const Result<std::optional<Hash>> entry_hash = log_.hash_at(version);
+  if (!entry_hash) return entry_hash.error();
+  hashes.entry = entry_hash->value_or(Hash());
   for (; version != Version(); version = Version(version.value() - 1)) {
     const Result<std::optional<Entry>> entry = log_.find(version);
     if (!entry) return entry.error();
     if (!*entry)
       return Error{Errc::kNotFound, "version " + to_string(version) + " is not retained"};
     if ((*entry)->header.blocks.empty()) continue;  // it did not change the model
-    for (const BlockUpdate& block : (*entry)->header.blocks) hashes.push_back(block.state);
+    for (const BlockUpdate& block : (*entry)->header.blocks) hashes.blocks.push_back(block.state);
     return hashes;
   }
   return Error{Errc::kNotFound, "version 0 is empty"};

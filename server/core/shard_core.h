@@ -77,9 +77,13 @@ class ShardCore {
   Presence presence() const { return aggregator_->presence(); }
   ShardStatus status() const;
   std::uint64_t replayed() const { return replayed_; }
-  // Hash of every block at `version`: recomputed from memory at the head, else as the log states them.
-  // Errors: kNotFound when the version is not there (yet, or any more).
-  Result<std::vector<Hash>> block_hashes(Version version) const;
+  // The entry and every block at `version`: blocks recomputed from memory at the head, else as the log states
+  // them. Errors: kNotFound when the version is not there (yet, or any more).
+  struct Hashes {
+    Hash entry;
+    std::vector<Hash> blocks;
+  };
+  Result<Hashes> hashes(Version version) const;
 
  private:
   ShardCore(const RunSettings& settings, const StoreReader& store, Recovered recovered, Place place);

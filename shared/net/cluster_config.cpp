@@ -69,6 +69,12 @@ const ServerConfig* ClusterConfig::find_server(std::string_view server) const {
   return found == servers.end() ? nullptr : &*found;
 }
 
+std::string ClusterConfig::server_names() const {
+  std::string names;
+  for (const ServerConfig& server : servers) names += (names.empty() ? "" : ", ") + server.name;
+  return names;
+}
+
 const ServerConfig* ClusterConfig::find_region(std::string_view region) const {
   const auto found = std::ranges::find(servers, region, &ServerConfig::region);
   return found == servers.end() ? nullptr : &*found;

@@ -102,6 +102,7 @@ struct ClusterConfig {
   bool operator==(const ClusterConfig&) const = default;
 
   const ServerConfig* find_server(std::string_view server) const;  // nullptr when there is none
+  std::string server_names() const;  // "a, b, c": for messages that name what there is
   const ServerConfig* find_region(std::string_view region) const;  // its server; the same
   const ServerConfig& control_server() const;
   const ServerConfig& server_of(RegionId region) const;

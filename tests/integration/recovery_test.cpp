@@ -152,6 +152,25 @@ class Recovery : public ::testing::Test {
     }
   }
 
+  void start_training() {
+    cluster_.start_servers();
+    for (const std::string& region : cluster_.config().regions) cluster_.start_worker(region);
+    ASSERT_TRUE(eventually(kStartLimit, [&] {
+      return std::ranges::all_of(newest_versions(), [](std::uint64_t version) { return version >= 2; });
+    })) << "the cluster does not train\n" << cluster_.logs();
+  }
+
+  // Workers stop, everything is replicated, servers stop.
+  void come_to_rest() {
+    cluster_.tell_workers_to_stop();
+    for (const std::string& region : cluster_.config().regions) {
+      EXPECT_EQ(cluster_.worker(region).wait(std::chrono::seconds(40)), 0) << region << "\n" << cluster_.logs();
+    }
+    ASSERT_TRUE(eventually(kRecoveryLimit, [&] { return settled(); })) << "not settled\n" << cluster_.logs();
+    expect_equal_hashes();
+    for (const std::string& region : cluster_.config().regions) EXPECT_EQ(cluster_.stop_server(region), 0) << region;
+  }
+
   std::vector<std::filesystem::path> acknowledgement_files() const {
     std::vector<std::filesystem::path> all;
     for (const std::string& region : cluster_.config().regions) {
@@ -212,23 +231,13 @@ class Recovery : public ::testing::Test {
 };
 
 TEST_F(Recovery, NothingAcknowledgedIsLostOrNamedTwiceWhenProcessesAreKilled) {
-  cluster_.start_servers();
-  for (const std::string& region : cluster_.config().regions) cluster_.start_worker(region);
-  ASSERT_TRUE(eventually(kStartLimit, [&] {
-    return std::ranges::all_of(newest_versions(), [](std::uint64_t version) { return version >= 2; });
-  })) << "the cluster does not train\n" << cluster_.logs();
+  ASSERT_NO_FATAL_FAILURE(start_training());
 
   for (std::size_t cycle = 0; cycle < cycles(); ++cycle) {
     ASSERT_NO_FATAL_FAILURE(kill_and_recover(cycle)) << "cycle " << cycle;
   }
 
-  cluster_.tell_workers_to_stop();
-  for (const std::string& region : cluster_.config().regions) {
-    EXPECT_EQ(cluster_.worker(region).wait(std::chrono::seconds(40)), 0) << region << "\n" << cluster_.logs();
-  }
-  ASSERT_TRUE(eventually(kRecoveryLimit, [&] { return settled(); })) << "not settled\n" << cluster_.logs();
-  expect_equal_hashes();
-  for (const std::string& region : cluster_.config().regions) EXPECT_EQ(cluster_.stop_server(region), 0) << region;
+  ASSERT_NO_FATAL_FAILURE(come_to_rest());
 
   ASSERT_NO_FATAL_FAILURE(count_pushes());
   print_summary();
@@ -241,11 +250,7 @@ TEST_F(Recovery, NothingAcknowledgedIsLostOrNamedTwiceWhenProcessesAreKilled) {
 // The other regions go on within 15 s, an operator can move the lead by hand, but only to a region that is in
 // sync, and what comes back follows and holds the same bytes.
 TEST_F(Recovery, ARegionThatStaysAwayIsReplacedAndFollowsWhenItComesBack) {
-  cluster_.start_servers();
-  for (const std::string& region : cluster_.config().regions) cluster_.start_worker(region);
-  ASSERT_TRUE(eventually(kStartLimit, [&] {
-    return std::ranges::all_of(newest_versions(), [](std::uint64_t version) { return version >= 2; });
-  })) << "the cluster does not train\n" << cluster_.logs();
+  ASSERT_NO_FATAL_FAILURE(start_training());
   const std::size_t leader = cluster_.config().run.leaders[1].value();
   const std::string away = region(leader);
   ASSERT_NE(away, cluster_.config().control_server().region);
@@ -270,13 +275,7 @@ TEST_F(Recovery, ARegionThatStaysAwayIsReplacedAndFollowsWhenItComesBack) {
   })) << "it does not lead again\n" << cluster_.logs();
   ASSERT_TRUE(reaches(region(leader + 1), newest_versions(), 2)) << cluster_.logs();
 
-  cluster_.tell_workers_to_stop();
-  for (const std::string& region : cluster_.config().regions) {
-    EXPECT_EQ(cluster_.worker(region).wait(std::chrono::seconds(40)), 0) << region << "\n" << cluster_.logs();
-  }
-  ASSERT_TRUE(eventually(kRecoveryLimit, [&] { return settled(); })) << "not settled\n" << cluster_.logs();
-  expect_equal_hashes();
-  for (const std::string& region : cluster_.config().regions) EXPECT_EQ(cluster_.stop_server(region), 0) << region;
+  ASSERT_NO_FATAL_FAILURE(come_to_rest());
   for (const auto& file : acknowledgement_files()) acknowledged_ += read_acknowledgements(file).size();
   verify_with_the_program();
 }

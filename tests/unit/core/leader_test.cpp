@@ -143,6 +143,37 @@ TEST_F(LeaderTest, LateContributionsGoAloneByStaleness) {
   EXPECT_FLOAT_EQ(bench_.shard(0).state().values()[4], before - 2 * 5.0F / 2 * staleness_factor(5));
 }
 
+TEST_F(LeaderTest, HashesOfAPastVersionAreThoseOfItsTime) {
+  bench_.join(0, 1, 2);
+  test::PushParts parts;
+  std::vector<ShardCore::Hashes> then{{}, *bench_.shard(0).hashes(Version(1))};
+  for (std::uint64_t round = 1; round <= 3; ++round) {
+    parts.round = parts.sequence = round;
+    bench_.push(0, parts, filled(static_cast<float>(round)));
+    then.push_back(*bench_.shard(0).hashes(version()));
+  }
+  for (std::uint64_t past = 1; past <= 3; ++past) {
+    const Result<ShardCore::Hashes> now = bench_.shard(0).hashes(Version(past));
+    ASSERT_TRUE(now) << now.error().to_string();
+    EXPECT_EQ(now->entry, then[past].entry) << past;
+    EXPECT_EQ(now->blocks, then[past].blocks) << past;
+  }
+  EXPECT_EQ(bench_.shard(0).hashes(Version(9)).error().code, Errc::kNotFound);
+}
+
+// A worker may say of itself what it likes: no number of its makes a scalar that an entry cannot record.
+TEST_F(LeaderTest, AWorkersWeightOfNothingIsHarmless) {
+  bench_.from_worker(0, Leave{}, 1);
+  bench_.join(0, 1, 1e-44F);
+  test::PushParts parts;
+  parts.sequence = parts.round = 1;
+  bench_.push(0, parts, filled(1));
+  parts.sequence = 2;  // the same round again: late
+  bench_.push(0, parts, filled(1));
+  EXPECT_EQ(head().kind, EntryKind::kLate);
+  EXPECT_LE(head().inverse_weight, 1e6F) << head().round_weight;
+}
+
 TEST_F(LeaderTest, ModesAreEntriesAndOlderOnesAreIgnored) {
   bench_.set_mode(Mode::kSync, 4, 9);
   EXPECT_EQ(head().kind, EntryKind::kMode);
