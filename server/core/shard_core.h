@@ -64,6 +64,9 @@ class ShardCore {
   void on_worker_left(WorkerId worker, TimePoint now, Effects& effects);
   void on_drained(RegionId region, Version version, TimePoint now, Effects& effects);
   void set_mode(const ModeSetting& setting, TimePoint now, Effects& effects);
+  void set_restore(const RestoreSetting& setting, TimePoint now, Effects& effects);
+  // The versions that checkpoints name: they stay, whatever else goes.
+  void set_pins(std::vector<records::Pin> pins, Effects& effects);
   void on_tick(TimePoint now, Effects& effects);
 
   const ShardState& state() const { return state_; }
@@ -96,6 +99,7 @@ class ShardCore {
   void to_leader(RegionId from, const Message& message, TimePoint now, Effects& effects);
   void to_follower(RegionId from, const Message& message, TimePoint now, Effects& effects);
   void propose(ShardRecord next, TimePoint now, Effects& effects);
+  void tell_restore(TimePoint now, Effects& effects);
   void keep_record(TimePoint now, Effects& effects);
   void keep_in_sync(TimePoint now, Effects& effects);
 
@@ -111,8 +115,10 @@ class ShardCore {
   Place place_;
   std::optional<Proposal> proposal_;
   ModeSetting mode_;
+  RestoreSetting restore_;
   ShardState state_;
   EntryLog log_;
+  Retention retention_;
   Snapshotter snapshotter_;
   Puller puller_;
   std::optional<Leader> leader_;
