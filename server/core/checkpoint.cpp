@@ -8,7 +8,9 @@
 namespace godwit {
 namespace {
 
-void put_pins(ByteWriter& out, const std::vector<records::Pin>& pins) { out.put_bytes(records::encode_pins(pins)); }
+void put_pins(ByteWriter& out, const std::vector<records::Pin>& pins) {
+  out.put_bytes(records::encode_pins(pins));
+}
 
 bool get_pins(ByteReader& in, std::vector<records::Pin>& pins) {
   Result<std::vector<records::Pin>> decoded = records::decode_pins(in.get_bytes());
@@ -21,7 +23,8 @@ constexpr std::size_t kCheckpointBytes = 30;  // at least
 }  // namespace
 
 const Checkpoint* CheckpointList::find(std::uint64_t id) const {
-  const auto found = std::find_if(items.begin(), items.end(), [id](const Checkpoint& item) { return item.id == id; });
+  const auto found = std::find_if(items.begin(), items.end(),
+                                  [id](const Checkpoint& item) { return item.id == id; });
   return found == items.end() ? nullptr : &*found;
 }
 
@@ -29,9 +32,22 @@ const Checkpoint& CheckpointList::add(Checkpoint checkpoint, std::uint32_t keep)
   checkpoint.id = ++last_id;
   items.push_back(std::move(checkpoint));
   const auto rotates = [](const Checkpoint& item) { return item.automatic && !item.pinned; };
-  auto beyond = std::count_if(items.begin(), items.end(), rotates) - static_cast<std::ptrdiff_t>(keep);
-  std::erase_if(items, [&](const Checkpoint& item) { return rotates(item) && item.id != last_id && beyond-- > 0; });
+  auto beyond =
+      std::count_if(items.begin(), items.end(), rotates) - static_cast<std::ptrdiff_t>(keep);
+  std::erase_if(items, [&](const Checkpoint& item) {
+    return rotates(item) && item.id != last_id && beyond-- > 0;
+  });
   return items.back();
+}
+
+std::optional<std::string> CheckpointSchedule::due(Version settled, Version last,
+                                                   Duration since_last) const {
+  if (settled <= last) return std::nullopt;
+  if (versions > 0 && settled.value() - last.value() >= versions)
+    return "every " + std::to_string(versions) + " versions";
+  const auto period = std::chrono::duration_cast<seconds>(interval).count();
+  if (period > 0 && since_last >= interval) return "every " + std::to_string(period) + " s";
+  return std::nullopt;
 }
 
 Bytes CheckpointList::encode() const {

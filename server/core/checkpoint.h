@@ -1,12 +1,15 @@
-// Checkpoint: a vector of versions, one per shard, that every replica keeps what it takes to rebuild (Retention). The
-// control store holds the list of them, and the last one that was restored.
+// Checkpoint: a vector of versions, one per shard, that every replica keeps what it takes to
+// rebuild (Retention). The control store holds the list of them, and the last one that was
+// restored.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "server/core/records.h"
+#include "shared/base/time.h"
 
 namespace godwit {
 
@@ -17,7 +20,7 @@ struct Checkpoint {
   std::uint64_t id = 0;              // from 1, never reused
   std::int64_t created_seconds = 0;  // Unix time
   std::string reason;                // what made it: an operator, or the schedule
-  bool automatic = false;            // made by the schedule: goes when newer ones come, unless pinned
+  bool automatic = false;  // made by the schedule: goes when newer ones come, unless pinned
   bool pinned = false;
   std::vector<records::Pin> shards;  // at or below the watermark
   bool operator==(const Checkpoint&) const = default;
@@ -34,6 +37,16 @@ struct CheckpointList {
   // Errors: kCorrupt.
   static Result<CheckpointList> decode(ByteView bytes);
   bool operator==(const CheckpointList&) const = default;
+};
+
+// When the schedule makes one, whichever comes first; 0: never.
+struct CheckpointSchedule {
+  std::uint64_t versions = 1000;  // of shard 0
+  Duration interval = std::chrono::minutes(30);
+  std::uint32_t keep = 3;
+
+  // Why one is due, nullopt if none is. `last`: of the newest one, version 0 if there is none.
+  std::optional<std::string> due(Version settled, Version last, Duration since_last) const;
 };
 
 // Every shard goes on from the values at these versions.

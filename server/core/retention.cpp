@@ -29,8 +29,10 @@ Result<Retention> Retention::load(const StoreReader& store, ShardId shard) {
     into = std::move(*decoded);
     return {};
   };
-  if (auto loaded = read('s', records::decode_snapshots, retention.snapshots_); !loaded) return loaded.error();
-  if (auto loaded = read('c', records::decode_pins, retention.pins_); !loaded) return loaded.error();
+  if (auto loaded = read('s', records::decode_snapshots, retention.snapshots_); !loaded)
+    return loaded.error();
+  if (auto loaded = read('c', records::decode_pins, retention.pins_); !loaded)
+    return loaded.error();
   return retention;
 }
 
@@ -42,7 +44,25 @@ records::SnapshotHead Retention::base(Version version) const {
   return base;
 }
 
-void Retention::keep_pinned(const records::Pin& pin, Kept& kept) const { kept.add(base(pin.version), pin.version); }
+Result<void> Retention::keeps(const records::Pin& pin, const StoreReader& store) const {
+  const records::SnapshotHead from = base(pin.version);
+  const Version first = from.oldest == Version() ? Version(1) : from.oldest;
+  Hash entry;
+  for (Version version = first; version <= pin.version; version = version.next()) {
+    const Result<std::optional<Bytes>> commit =
+        store.get(Family::kLog, records::commit_key(shard_, version));
+    if (!commit) return commit.error();
+    if (!*commit) return Error{Errc::kNotFound, "version " + to_string(version) + " is not kept"};
+    entry = entry_hash(**commit);
+  }
+  if (entry != pin.entry)
+    return Error{Errc::kConflict, "version " + to_string(pin.version) + " is of another log"};
+  return {};
+}
+
+void Retention::keep_pinned(const records::Pin& pin, Kept& kept) const {
+  kept.add(base(pin.version), pin.version);
+}
 
 void Retention::add(records::SnapshotHead snapshot, const RunSettings& settings, Batch& batch) {
   snapshots_.push_back(snapshot);
@@ -65,7 +85,8 @@ std::uint64_t Retention::replace(Version version, const StoreReader& store, Batc
   Kept kept;
   for (const records::Pin& pin : pins_) {
     // Our own entry of that version may be of the tail that goes.
-    const Result<std::optional<Bytes>> entry = store.get(Family::kLog, records::commit_key(shard_, pin.version));
+    const Result<std::optional<Bytes>> entry =
+        store.get(Family::kLog, records::commit_key(shard_, pin.version));
     if (entry && *entry && entry_hash(**entry) == pin.entry) keep_pinned(pin, kept);
   }
   keep(kept, false, batch);
@@ -94,7 +115,8 @@ void Retention::keep(const Kept& kept, bool tail, Batch& batch) {
   std::uint64_t free = 0;
   for (const std::uint64_t id : kept.snapshots) {
     if (id > free) {
-      batch.erase_range(Family::kSnapshot, records::snapshots_begin(shard_, free), records::snapshots_begin(shard_, id));
+      batch.erase_range(Family::kSnapshot, records::snapshots_begin(shard_, free),
+                        records::snapshots_begin(shard_, id));
     }
     free = id + 1;
   }
@@ -102,7 +124,8 @@ void Retention::keep(const Kept& kept, bool tail, Batch& batch) {
     batch.erase_range(Family::kSnapshot, records::snapshots_begin(shard_, free),
                       records::snapshots_begin(shard_.next(), 0));
   }
-  std::erase_if(snapshots_, [&](const records::SnapshotHead& one) { return !kept.snapshots.contains(one.id); });
+  std::erase_if(snapshots_,
+                [&](const records::SnapshotHead& one) { return !kept.snapshots.contains(one.id); });
   batch.put(Family::kMeta, records::meta_key('s', shard_), records::encode_snapshots(snapshots_));
 }
 

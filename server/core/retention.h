@@ -1,6 +1,6 @@
-// Retention: which snapshots and which parts of the log a replica keeps: what it takes to rebuild every version of
-// the last `log_retained_versions`, and every version that a checkpoint pins. A version is rebuilt from the newest
-// snapshot that is not above it and the log from there.
+// Retention: which snapshots and which parts of the log a replica keeps: what it takes to rebuild
+// every version of the last `log_retained_versions`, and every version that a checkpoint pins. A
+// version is rebuilt from the newest snapshot that is not above it and the log from there.
 #pragma once
 
 #include <vector>
@@ -18,14 +18,20 @@ class Retention {
   static Result<Retention> load(const StoreReader& store, ShardId shard);
 
   // The newest complete snapshot; id 0 is the empty model, which every log begins with.
-  records::SnapshotHead newest() const { return snapshots_.empty() ? records::SnapshotHead() : snapshots_.back(); }
+  records::SnapshotHead newest() const {
+    return snapshots_.empty() ? records::SnapshotHead() : snapshots_.back();
+  }
   // What a rebuild of `version` starts from.
   records::SnapshotHead base(Version version) const;
 
+  // Can this replica rebuild it? Errors: kNotFound (not kept), kConflict (another entry is there),
+  // kIo.
+  Result<void> keeps(const records::Pin& pin, const StoreReader& store) const;
+
   // A snapshot is complete: what nobody needs any more goes.
   void add(records::SnapshotHead snapshot, const RunSettings& settings, Batch& batch);
-  // The log is replaced by a snapshot at `version`: all goes but the pinned versions, which every log of the shard has.
-  // Returns the id of that snapshot.
+  // The log is replaced by a snapshot at `version`: all goes but the pinned versions, which every
+  // log of the shard has. Returns the id of that snapshot.
   std::uint64_t replace(Version version, const StoreReader& store, Batch& batch);
   // The checkpoints' versions from now on; remembered over a restart.
   void pin(std::vector<records::Pin> pins, Batch& batch);

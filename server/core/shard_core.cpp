@@ -342,9 +342,18 @@ ShardStatus ShardCore::status() const {
                      aggregator_->outbox_items(),
                      presence().workers,
                      record().in_sync,
+                     head.restore_epoch,
                      ""};
   if (leader_) status.waiting_for = leader_->waiting_for();
   return status;
+}
+
+Result<records::Pin> ShardCore::settled() const {
+  const Result<std::optional<Hash>> entry = log_.hash_at(watermark());
+  if (!entry) return entry.error();
+  if (watermark() == Version() || !*entry)
+    return Error{Errc::kUnavailable, "shard " + to_string(place_.shard) + " has nothing yet that every region holds"};
+  return records::Pin{watermark(), **entry};
 }
 
 Result<ShardCore::Hashes> ShardCore::hashes(Version version) const {

@@ -32,6 +32,7 @@ struct ShardStatus {
   std::uint64_t outbox_items = 0;
   std::uint32_t workers = 0;
   InSync in_sync;
+  RestoreEpoch restore_epoch;
   std::string waiting_for;  // leaders: why the next version is not there yet
 };
 
@@ -80,6 +81,8 @@ class ShardCore {
   Presence presence() const { return aggregator_->presence(); }
   ShardStatus status() const;
   std::uint64_t replayed() const { return replayed_; }
+  // The newest version that no failover takes back, as far as this replica knows. Errors: kUnavailable: none yet.
+  Result<records::Pin> settled() const;
   // The entry and every block at `version`: blocks recomputed from memory at the head, else as the log states
   // them. Errors: kNotFound when the version is not there (yet, or any more).
   struct Hashes {

@@ -224,6 +224,7 @@ class Session::Implementation {
     for (const std::string& warning : effects.warnings) log::warning("client", warning);
     report_.merged |= effects.merged;
     report_.pushed |= effects.pushed;
+    report_.restored |= effects.restored;
   }
 
   StepReport report() {

@@ -49,6 +49,7 @@ struct StepReport {
   bool synchronous = false;          // the mode of this worker now
   bool merged = false;               // parameters changed under the caller
   bool pushed = false;               // progress was pushed on at least one shard
+  bool restored = false;             // a checkpoint was restored: forget the inner optimizer's state
   bool stop = false;                 // an operator stopped the run: leave the loop
   std::chrono::nanoseconds waited{}; // time this call blocked
   std::uint64_t acknowledged = 0;    // pushes acknowledged so far (all shards)
