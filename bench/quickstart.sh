@@ -231,7 +231,7 @@ jq -n --slurpfile before "$folder/start.json" --slurpfile after "$folder/end.jso
     kill_recovery_seconds: $recovery,
     pushes_acknowledged: ($a.pushes_acknowledged | number), pushes_in_log: ($a.pushes_in_log | number),
     pushes_missing: ($a.pushes_missing | number), pushes_twice: ($a.pushes_twice | number),
-    history_events: $h.events, history_violations: $h.history_violations,
+    history_events: $h.events, history_closed: $h.closed, history_violations: $h.history_violations,
     wan_bytes_sent: $wan, mode_switches: ($a.mode_switches | number)}' >"$folder/result.json"
 
 say "Result"

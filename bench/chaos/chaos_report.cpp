@@ -115,6 +115,7 @@ std::string chaos_json(const ChaosPlan& plan, const ChaosFigures& figures) {
   const auto rounded = [](double value) { return static_cast<double>(static_cast<std::int64_t>(value * 1e4)) / 1e4; };
   for (const auto& [name, value] : figures_of(figures)) all[name] = rounded(value);
   for (const auto& [name, value] : counts_of(figures)) all[name] = value;
+  all["history_closed"] = figures.alone.history.closed && figures.faulty.history.closed;
   all["replicas_identical"] = replicas_identical(figures);
   object counts, medians, longest, memory, descriptors;
   for (const FaultKind kind : kFaultKinds) {
