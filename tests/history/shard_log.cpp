@@ -38,8 +38,9 @@ void ShardLog::add(const Entry& entry, const Place& place, Violations& violation
 void ShardLog::check_links(Violations& violations) const {
   for (const auto& [hash, known] : entries_) {
     const Entry& entry = known.entry;
+    const Place& place = known.place;
     const auto report = [&](const char* rule, const std::string& what) {
-      violations.push_back({rule, known.place, describe(entry) + what});
+      violations.push_back({rule, place, describe(entry) + what});
     };
     if (entry.version == 0 || (entry.version == 1) != (entry.previous == kNoEntry)) {
       report("versions_not_dense", " follows " + entry.previous);
