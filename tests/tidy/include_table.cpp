@@ -47,6 +47,7 @@ worker/app        | shared worker/core worker/client                  | cli11 to
 worker            | shared worker/core worker/client                  | cli11 toml++ os
                   | worker/collective worker/trainer worker/app       |
 
+tests/history     |                                                   | boost-json
 tests             | *                                                 |
 bench             | *                                                 |
 )";
