@@ -52,6 +52,7 @@ Result<void> ChaosCluster::write_folders() {
   flags.block_parameters = 1024;
   Result<ClusterConfig> config = cli::plan_cluster(flags);
   if (!config) return config.error();
+  config->run.max_local_steps = 4096;  // 20 s of these workers' short steps: nobody waits out a fault
   config->limits.log_retained_versions = 1U << 20;  // all of them: what the audit counts in
   if (Result<void> picked = cli::pick_ports(*config); !picked) return picked;
   if (Result<void> written = cli::write_cluster(*config, 1, folder_); !written) return written;

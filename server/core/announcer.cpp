@@ -20,8 +20,8 @@ Duration Announcer::window(float step_seconds) const {
 void Announcer::advance(const View& view, TimePoint now, Effects& effects) {
   bool any_live = false, anyone_missing = false, anything_pending = false;
   for (const auto& [region, offer] : view.regions) {
-    any_live |= offer.live;
-    anyone_missing |= offer.live && !has_offered(offer, announced_);
+    any_live |= offer.awaited;
+    anyone_missing |= offer.awaited && !has_offered(offer, announced_);
     anything_pending |= offer.pending.has_value();
   }
   if (!any_live) return;
@@ -46,7 +46,7 @@ void Announcer::announce(const View& view, TimePoint now, Effects& effects) {
   effects.wake_at(resend_at_);
   const auto length_ms = static_cast<std::uint32_t>(std::chrono::duration_cast<milliseconds>(length).count());
   for (const auto& [region, offer] : view.regions) {
-    if (offer.live && !has_offered(offer, announced_)) {
+    if (offer.awaited && !has_offered(offer, announced_)) {
       effects.send(region, Announce{shard_, epoch_, announced_, length_ms});
     }
   }

@@ -8,6 +8,12 @@
 #include "shared/codec/codec.h"
 
 namespace godwit {
+namespace {
+
+// Async: how long a round waits for a region whose link is down: a part of the lease. It may come right back.
+constexpr int kReconnectsPerLease = 4;
+
+}  // namespace
 
 Leader::Leader(const RunSettings& settings, ShardState& state, EntryLog& log, const StoreReader& store, Place place,
                TimePoint now)
@@ -23,7 +29,10 @@ Leader::Leader(const RunSettings& settings, ShardState& state, EntryLog& log, co
   GODWIT_REQUIRE(state.keeps_velocity(), "a leader's state keeps the momentum");
   // Who was in the last round is taken as live for one lease: a restarted leader does not commit without
   // regions that are only about to reconnect.
-  for (std::uint32_t id = 0; id < settings.regions; ++id) regions_[RegionId(id)];
+  for (std::uint32_t id = 0; id < settings.regions; ++id) {
+    if (RegionId(id) != place.self) regions_[RegionId(id)].gone_since = now;
+  }
+  regions_[place.self];
   for (const LiveRegion& member : state.head().live) {
     Region& region = regions_[member.region];
     region.workers = 1;
@@ -39,7 +48,13 @@ void Leader::begin(TimePoint now, Effects& effects) {
   advance(now, effects);
 }
 
+void Leader::on_connected(RegionId region, Effects& effects) {
+  regions_[region].gone_since.reset();
+  replication_.on_connected(region, effects);
+}
+
 void Leader::on_subscribe(const Subscribe& subscribe, TimePoint now, Effects& effects) {
+  regions_[subscribe.region].gone_since.reset();
   replication_.on_subscribe(subscribe, effects);
   advance(now, effects);
 }
@@ -114,6 +129,7 @@ void Leader::on_presence(const Presence& presence, TimePoint now, Effects& effec
   region.weight = presence.weight;
   region.step_seconds = presence.step_seconds;
   region.seen = now;
+  region.gone_since.reset();
   advance(now, effects);
 }
 
@@ -123,6 +139,7 @@ void Leader::on_drained(RegionId region, Version version, TimePoint now, Effects
 }
 
 void Leader::on_disconnected(RegionId region, TimePoint now, Effects& effects) {
+  regions_[region].gone_since = now;
   replication_.on_disconnected(region, now);
   advance(now, effects);
 }
@@ -148,11 +165,21 @@ bool Leader::live(const Region& region, TimePoint now) const {
   return region.workers > 0 && now < region.seen + settings_.lease;
 }
 
+TimePoint Leader::awaited_until(const Region& region) const {
+  const TimePoint lease = region.seen + settings_.lease;
+  if (state_.head().mode == Mode::kSync || !region.gone_since) return lease;
+  return std::min(lease, *region.gone_since + settings_.lease / kReconnectsPerLease);
+}
+
+bool Leader::awaited(const Region& region, TimePoint now) const {
+  return region.workers > 0 && now < awaited_until(region);
+}
+
 std::map<RegionId, RegionOffer> Leader::offers(TimePoint now) const {
   std::map<RegionId, RegionOffer> offers;
   for (const auto& [id, region] : regions_) {
     RegionOffer& offer = offers[id];
-    offer.live = live(region, now);
+    offer.awaited = awaited(region, now);
     offer.empty_through = region.empty_through;
     if (region.pending) offer.pending = region.pending->header.round;
   }
@@ -205,9 +232,9 @@ bool Leader::commit_next(TimePoint now, Effects& effects) {
   }
   if (decision.wait_until) {
     effects.wake_at(*decision.wait_until);
-    // A region that is waited for may lose its lease before the grace is over.
+    // A region that is waited for may be given up before the grace is over.
     for (const auto& [id, region] : regions_) {
-      if (live(region, now)) effects.wake_at(region.seen + settings_.lease);
+      if (awaited(region, now)) effects.wake_at(awaited_until(region));
     }
   }
   return false;

@@ -32,7 +32,7 @@ class Leader {
 
   // The first thing: a log of another tenure goes on with an entry that says so.
   void begin(TimePoint now, Effects& effects);
-  void on_connected(RegionId region, Effects& effects) const { replication_.on_connected(region, effects); }
+  void on_connected(RegionId region, Effects& effects);
   void on_subscribe(const Subscribe& subscribe, TimePoint now, Effects& effects);
   void on_offer(const Offer& offer, TimePoint now, Effects& effects);
   void on_empty_offer(const EmptyOffer& offer, TimePoint now, Effects& effects);
@@ -63,8 +63,12 @@ class Leader {
     double weight = 0;
     float step_seconds = 0;
     TimePoint seen{};         // last presence
+    std::optional<TimePoint> gone_since;  // its link is down, or not up yet
   };
   bool live(const Region& region, TimePoint now) const;
+  // A round waits for its offer.
+  bool awaited(const Region& region, TimePoint now) const;
+  TimePoint awaited_until(const Region& region) const;
   std::map<RegionId, RegionOffer> offers(TimePoint now) const;
   // Commits at most one entry (the next one waits until this one has drained); then sends and announces.
   void advance(TimePoint now, Effects& effects);

@@ -17,9 +17,9 @@ RoundDecision decide_round(const RoundQuestion& question) {
   std::string missing;
   for (const auto& [region, offer] : question.regions) {
     const bool offered = (offer.pending && *offer.pending >= *open) || offer.empty_through >= *open;
-    if (offer.live && !offered) missing += (missing.empty() ? "" : ", ") + to_string(region);
+    if (offer.awaited && !offered) missing += (missing.empty() ? "" : ", ") + to_string(region);
   }
-  if (missing.empty()) return {open, {}, {}, "every live region has offered"};
+  if (missing.empty()) return {open, {}, {}, "every region has offered that is there"};
   const auto first = question.first_offer.find(*open);
   const TimePoint until = (first == question.first_offer.end() ? question.now : first->second) + question.grace;
   if (question.now >= until) return {open, {}, {}, "grace is over without region " + missing};

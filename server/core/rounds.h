@@ -12,7 +12,7 @@
 namespace godwit {
 
 struct RegionOffer {
-  bool live = false;             // has active workers and its lease
+  bool awaited = false;          // has active workers and its lease; in async also a link
   std::optional<Round> pending;  // label of its contribution that waits here
   Round empty_through;           // it said it has nothing up to this round
 };
