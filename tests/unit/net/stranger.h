@@ -14,10 +14,11 @@ struct Stranger {
   std::uint16_t port = 0;
   Bytes before_tls;  // sent in the clear; then nothing but reading
   bool tls = true;
-  bool only_tls_1_2 = false;
-  std::optional<CertifiedKey> own;  // shown to the server
+  int newest_tls = 0;               // TLS1_2_VERSION, ...; 0: any
+  std::optional<CertifiedKey> own;  // shown to the server, with all certificates that follow in its PEM
   Bytes send;                       // inside TLS
   bool leave = false;               // close after sending, without reading
+  std::size_t enough = ~std::size_t{0};  // close once so many bytes came back
 };
 
 struct Encounter {
@@ -27,5 +28,12 @@ struct Encounter {
 
 // Returns when the server has closed, at the latest after ten seconds.
 Encounter visit(const Stranger& stranger);
+
+// The other end: whoever calls `descriptor`, a listening socket, next meets a server with this certificate. Returns
+// when the caller has closed; what it said inside TLS is in Encounter::received.
+Encounter receive_caller(int descriptor, const CertifiedKey& own);
+// On 127.0.0.1, any free port.
+int listen_anywhere();
+std::uint16_t port_of(int descriptor);
 
 }  // namespace godwit::net
