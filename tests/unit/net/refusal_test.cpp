@@ -2,6 +2,7 @@
 // served.
 #include <unistd.h>
 
+#include <array>
 #include <boost/asio/ip/tcp.hpp>
 #include <future>
 
@@ -196,7 +197,7 @@ TEST_F(Refusals, SilenceInsteadOfAHandshake) {
   EXPECT_EQ(refused_[0].code, Errc::kTimedOut);
 }
 
-TEST_F(Refusals, TooManyHalfOpenConnections) {
+TEST_F(Refusals, WhoOnlyHoldsPlacesKeepsNobodyOut) {
   ListenOptions options;
   options.half_open_limit = 2;
   options.handshake_deadline = kTestDeadline;
@@ -207,8 +208,34 @@ TEST_F(Refusals, TooManyHalfOpenConnections) {
   ASSERT_TRUE(run_until([this] { return !refused_.empty(); }));
   EXPECT_EQ(refused_[0].code, Errc::kOverloaded);
   EXPECT_EQ(listener_->half_open_count(), 2u);
+  std::array<char, 1> nothing{};
+  boost::system::error_code closed;
+  idle[0].read_some(asio::buffer(nothing), closed);
+  EXPECT_EQ(closed, asio::error::eof) << "the longest-waiting one went";
+  expect_served();  // while the others still wait
   idle.clear();
   ASSERT_TRUE(run_until([this] { return listener_->half_open_count() == 0; }));
+  expect_served();
+}
+
+TEST_F(Refusals, OnePeerHasABoundedNumberOfConnections) {
+  ListenOptions options;
+  options.peer_session_limit = 2;
+  serve(options);
+  const TlsContext worker = context(TlsSide::kClient, kWorker);
+  std::vector<Dialed> held;
+  for (int i = 0; i < 2; ++i) {
+    Result<Dialed> dialed = dial(worker, kServerInEu);
+    ASSERT_TRUE(dialed) << dialed.error().to_string();
+    held.push_back(std::move(*dialed));
+  }
+  const Result<Dialed> one_more = dial(worker, kServerInEu);
+  ASSERT_FALSE(one_more);
+  EXPECT_EQ(one_more.error().code, Errc::kOverloaded) << one_more.error().to_string();
+  EXPECT_NE(one_more.error().context.find("2 connections already"), std::string::npos);
+  EXPECT_TRUE(dial(context(TlsSide::kClient, kServerInUs), kServerInEu)) << "another one is served";
+  held.clear();
+  ASSERT_TRUE(run_until([this] { return listener_->session_count() == 0; }));
   expect_served();
 }
 

@@ -28,15 +28,6 @@ sockaddr_in loopback(std::uint16_t port) {
   return address;
 }
 
-int connect_to(std::uint16_t port) {
-  const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  limit_waits(descriptor);
-  sockaddr_in address = loopback(port);
-  GODWIT_CHECK(::connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0,
-               "cannot reach the listener");
-  return descriptor;
-}
-
 // With the chain that may follow the certificate. Nothing is too weak to be shown.
 void show(SSL_CTX* context, const CertifiedKey& own) {
   const BioHandle pem = bio_over(own.certificate_pem);
@@ -82,6 +73,22 @@ void talk(const Stranger& stranger, SSL* ssl, Encounter& encounter) {
 
 }  // namespace
 
+int connect_to(std::uint16_t port) {
+  const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  limit_waits(descriptor);
+  sockaddr_in address = loopback(port);
+  GODWIT_CHECK(::connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0,
+               "cannot reach the listener");
+  return descriptor;
+}
+
+SslHandle client_session(const std::optional<CertifiedKey>& own, int descriptor) {
+  const ContextHandle context = make_context(TLS_client_method(), own);
+  SslHandle ssl(SSL_new(context.get()));
+  SSL_set_fd(ssl.get(), descriptor);
+  return ssl;
+}
+
 Encounter visit(const Stranger& stranger) {
   Encounter encounter;
   const int descriptor = connect_to(stranger.port);
@@ -89,10 +96,8 @@ Encounter visit(const Stranger& stranger) {
     ::send(descriptor, stranger.before_tls.data(), stranger.before_tls.size(), MSG_NOSIGNAL);
   }
   if (stranger.tls) {
-    const ContextHandle context = make_context(TLS_client_method(), stranger.own);
-    if (stranger.newest_tls != 0) SSL_CTX_set_max_proto_version(context.get(), stranger.newest_tls);
-    const SslHandle ssl(SSL_new(context.get()));
-    SSL_set_fd(ssl.get(), descriptor);
+    const SslHandle ssl = client_session(stranger.own, descriptor);
+    if (stranger.newest_tls != 0) SSL_set_max_proto_version(ssl.get(), stranger.newest_tls);
     talk(stranger, ssl.get(), encounter);
   } else {
     std::array<std::byte, 4096> buffer;

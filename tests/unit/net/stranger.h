@@ -7,6 +7,7 @@
 
 #include "shared/base/bytes.h"
 #include "shared/net/certificates.h"
+#include "shared/net/openssl_handles.h"
 
 namespace godwit::net {
 
@@ -28,6 +29,11 @@ struct Encounter {
 
 // Returns when the server has closed, at the latest after ten seconds.
 Encounter visit(const Stranger& stranger);
+
+// Its parts, for those who do not take turns: a connected socket whose calls take ten seconds at most, and a session
+// over it, in front of its handshake.
+int connect_to(std::uint16_t port);
+SslHandle client_session(const std::optional<CertifiedKey>& own, int descriptor);
 
 // The other end: whoever calls `descriptor`, a listening socket, next meets a server with this certificate. Returns
 // when the caller has closed; what it said inside TLS is in Encounter::received.
