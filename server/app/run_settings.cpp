@@ -38,10 +38,11 @@ Result<void> fits_in_memory(const Manifest& manifest, std::uint64_t memory_bytes
   std::uint64_t parameters = 0;
   for (const ManifestTensor& tensor : manifest.tensors) parameters += tensor.count();
   if (parameters <= memory_bytes / kBytesPerParameter) return {};
-  return Error{Errc::kTooLarge, "the model has " + std::to_string(parameters) + " parameters, for which a server needs " +
-                                    std::to_string((parameters * kBytesPerParameter) >> 20) + " MiB at least; this one's "
-                                    "machine has " + std::to_string(memory_bytes >> 20) +
-                                    " MiB: train a smaller model, or use larger machines"};
+  const auto mebibytes = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+  return Error{Errc::kTooLarge,
+               "the model has " + std::to_string(parameters) + " parameters, for which a server needs " +
+                   mebibytes(parameters * kBytesPerParameter) + " at least; this one's machine has " +
+                   mebibytes(memory_bytes) + ": train a smaller model, or use larger machines"};
 }
 
 std::uint64_t physical_memory_bytes() {

@@ -52,12 +52,13 @@ class Siege : public Besieged {
     const auto in_the_clear = [](std::uint16_t port, Bytes said) {
       return [port, said](std::size_t) { return Holder(port, said); };
     };
+    const Bytes record = copy(view(std::string_view("\x16\x03\x01\x40", 4)));
     const Bytes request = copy(view(std::string_view("GET /livez HTTP/1.1\r\nHost: loc")));
     const Bytes body = copy(view(std::string_view(
         "POST /api/v1/mode HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n{")));
     return {{"connections that say nothing", kHalfOpen, in_the_clear(data(), {})},
             {"half a handshake", kHalfOpen, in_the_clear(data(), client_hello())},
-            {"a record of 16 KiB begun", kHalfOpen, in_the_clear(data(), copy(view(std::string_view("\x16\x03\x01\x40", 4))))},
+            {"a record of 16 KiB begun", kHalfOpen, in_the_clear(data(), record)},
             {"a handshake, no frame, one peer", kSessionsOfAPeer + kHalfOpen,  // the latter hear why they must go
              [this](std::size_t) { return Holder(data(), worker_, {}); }},
             {"a handshake, no frame, 25 peers", kHolders, of_crowd({})},
@@ -106,8 +107,8 @@ TEST_F(Siege, WhoLeadsNowhereIsLetGoAtTheDeadline) {
   cases.push_back({"half a handshake", Holder(data(), hello), kHandshakeDeadline, false, {}});
   cases.push_back({"no frame", Holder(data(), worker_, {}), kHelloDeadline, false, {}});
   cases.push_back({"a frame's header", Holder(data(), worker_, announcing(1000, 0)), kHelloDeadline, false, {}});
-  cases.push_back({"a request byte by byte", Holder(admin(), copy(view(std::string_view("GET /livez HTTP/1.1\r\nX: ")))),
-                   kRequestDeadline, true, {}});
+  const Bytes request = copy(view(std::string_view("GET /livez HTTP/1.1\r\nX: ")));
+  cases.push_back({"a request byte by byte", Holder(admin(), request), kRequestDeadline, true, {}});
   const auto begun = std::chrono::steady_clock::now();
   const auto look = [&] {
     bool all = true;

@@ -106,7 +106,8 @@ Violations check_wall_clock(const SourceFile& file) {
   }
   Violations violations;
   for (const string_view word : kWallClockWords) {
-    for (std::size_t at = find_word(file.code, word); at != string_view::npos; at = find_word(file.code, word, at + 1)) {
+    for (std::size_t at = find_word(file.code, word); at != string_view::npos;
+         at = find_word(file.code, word, at + 1)) {
       violations.push_back({file.path, file.line_of(at), "wall-clock",
                             std::string(word) + ": people set this clock; use net::now(), or say in "
                                                 "tests/tidy/text_checks.cpp what for"});
