@@ -113,6 +113,14 @@ TEST(Manifests, AProductThatOverflowsIsNoProduct) {
   EXPECT_FALSE(many.validate());
 }
 
+TEST(Manifests, ACountIsNotBelievedBeforeItsItemsAreThere) {
+  Bytes bytes = small_manifest().encode();
+  for (std::size_t at = 9; at < 13; ++at) bytes[at] = std::byte{0xFF};  // the number of tensors
+  const Result<Manifest> decoded = Manifest::decode(bytes);
+  ASSERT_FALSE(decoded);
+  EXPECT_EQ(decoded.error().code, Errc::kMalformed) << decoded.error().to_string();
+}
+
 TEST(Manifests, FirstDifferenceSaysBothSides) {
   const Manifest run = small_manifest();
   EXPECT_EQ(run.first_difference(run), "");
