@@ -4,7 +4,6 @@
 #include <openssl/param_build.h>
 
 #include <array>
-#include <source_location>
 
 namespace godwit::net {
 namespace {
@@ -14,8 +13,8 @@ constexpr const char* kUnknownObject = "1.3.6.1.4.1.55555.1";
 using ObjectHandle = std::unique_ptr<ASN1_OBJECT, Releaser<ASN1_OBJECT_free>>;
 using OctetsHandle = std::unique_ptr<ASN1_OCTET_STRING, Releaser<ASN1_OCTET_STRING_free>>;
 
-void require(bool done, std::source_location where = std::source_location::current()) {
-  GODWIT_CHECK(done, "forging a certificate, line " + std::to_string(where.line()) + ": " + last_openssl_error());
+void require(bool done, int line = __builtin_LINE()) {
+  GODWIT_CHECK(done, "forging a certificate, line " + std::to_string(line) + ": " + last_openssl_error());
 }
 
 std::string text_of(BIO* bio) {
