@@ -200,7 +200,7 @@ TEST_F(Refusals, SilenceInsteadOfAHandshake) {
 TEST_F(Refusals, WhoOnlyHoldsPlacesKeepsNobodyOut) {
   ListenOptions options;
   options.half_open_limit = 2;
-  options.handshake_deadline = kTestDeadline;
+  options.handshake_deadline = 3 * kTestDeadline;
   serve(options);
   std::vector<asio::ip::tcp::socket> idle;
   const asio::ip::tcp::endpoint server(asio::ip::address_v4::loopback(), listener_->port());
