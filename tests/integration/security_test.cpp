@@ -201,6 +201,14 @@ TEST_F(Security, TwoWorkersOfOneNameAreToldSo) {
   EXPECT_GE(cluster_.acknowledgements(kHome), acknowledged);
 }
 
+TEST_F(Security, TwoServersOfOneRegionAreToldSo) {
+  EXPECT_TRUE(welcomes(kHome, identity(kAway, net::Role::kServer, kAway)));
+  EXPECT_TRUE(eventually(kLimit, [&] {
+    return cluster_.server_log(kAway).find("two processes run with its certificate") != std::string::npos;
+  })) << cluster_.logs();
+  EXPECT_TRUE(cluster_.server(kAway).running());
+}
+
 TEST_F(Security, BrokenFramesEndTheirOwnConnection) { expect_refused(broken_frames()); }
 
 TEST_F(Security, WhatARoleMayNotSayEndsItsConnection) { expect_refused(wrong_words()); }
