@@ -11,8 +11,8 @@ usage: bench/quickstart.sh [--json FILE] [--data PATH] [--seconds N] [--keep]
   --data PATH   text to train on, a file or a folder (default: the text of Debian's bible-kjv)
   --seconds N   async training before the switch to sync, kills included (default 75)
   --keep        keep the cluster's folder .godwit-dev (logs, stores, certificates)
-Exit code: 0 the run is right (identical replicas, nothing missing or twice, the bigram is beaten),
-1 it is not, 2 packages are missing or a flag is wrong, 130 interrupted.
+Exit code: 0 the run is right (identical replicas, nothing missing or twice, what workers saw fits
+together, the bigram is beaten), 1 it is not, 2 packages are missing or a flag is wrong, 130 interrupted.
 TEXT
 }
 
@@ -58,7 +58,7 @@ docker/install-packages.sh
 [[ -n "${HOME:-}" ]] || export CCACHE_DIR="$PWD/build/ccache"
 say "Building (some minutes the first time, nothing afterwards)"
 [[ -f build/release/build.ninja ]] || cmake --preset release >/dev/null
-cmake --build --preset release --target godwit godwit-server godwit-worker
+cmake --build --preset release --target godwit godwit-server godwit-worker history_check
 
 # ---- a cluster -----------------------------------------------------------------------------------------
 if [[ -f "$folder/cluster.toml" ]]; then godwit down >/dev/null 2>&1 || true; fi
@@ -120,7 +120,7 @@ for region in "${regions[@]}"; do
   holder="$folder/certificates/$region.worker-0"
   "$bin/godwit-worker" train --server "$(data_port "$region")" --region "$region" --regions 3 --region-index "$index" \
     --name worker-0 --cert "$holder.crt" --key "$holder.key" --ca "$folder/certificates/ca.crt" --data "$data" \
-    --size nano --acknowledgements "$folder/acknowledgements.$region" \
+    --size nano --acknowledgements "$folder/acknowledgements.$region" --history "$folder/history.$region" \
     >"$folder/log/worker-$region.log" 2>&1 </dev/null &
   worker_pid[$region]=$!
   index=$((index + 1))
@@ -212,14 +212,17 @@ godwit down >/dev/null
 godwit verify --offline --acknowledgements "${regions[@]/#/$folder/acknowledgements.}" -o json \
   >"$folder/audit.json" || true
 
+say "What the workers saw is judged by a checker that shares no code with the servers"
+"$bin/history_check" --json "${regions[@]/#/$folder/history.}" >"$folder/judged.json" || true
+
 recovery="$(printf '%s\n' "${recoveries[@]}" | sort -n |
   awk '{a[NR] = $1} END {print (a[int((NR + 1) / 2)] + a[int(NR / 2) + 1]) / 2}')"
 jq -n --slurpfile before "$folder/start.json" --slurpfile after "$folder/end.json" \
-  --slurpfile audit "$folder/audit.json" \
+  --slurpfile audit "$folder/audit.json" --slurpfile judged "$folder/judged.json" \
   --argjson identical "$identical" --argjson recovery "$recovery" --argjson wan "$wan_bytes" \
   --argjson parameters "$parameters" '
   def number: if type == "string" then tonumber else . end;
-  $before[0] as $s | $after[0] as $e | $audit[0] as $a | {
+  $before[0] as $s | $after[0] as $e | $audit[0] as $a | $judged[0] as $h | {
     regions: 3, shards: 2, workers: 3, parameters: $parameters,
     rounds_async: ($a.rounds_async | number), rounds_sync: ($a.rounds_sync | number), tokens: ($a.tokens | number),
     heldout_bits_per_byte_start: $s.heldout_bits_per_byte, heldout_bits_per_byte_end: $e.heldout_bits_per_byte,
@@ -228,12 +231,14 @@ jq -n --slurpfile before "$folder/start.json" --slurpfile after "$folder/end.jso
     kill_recovery_seconds: $recovery,
     pushes_acknowledged: ($a.pushes_acknowledged | number), pushes_in_log: ($a.pushes_in_log | number),
     pushes_missing: ($a.pushes_missing | number), pushes_twice: ($a.pushes_twice | number),
+    history_events: $h.events, history_closed: $h.closed, history_violations: $h.history_violations,
     wan_bytes_sent: $wan, mode_switches: ($a.mode_switches | number)}' >"$folder/result.json"
 
 say "Result"
 jq -r 'to_entries[] | "\(.key)\t\(.value)"' "$folder/result.json" | awk -F'\t' '{printf "  %-30s %s\n", $1, $2}'
 [[ -z "$json" ]] || cp "$folder/result.json" "$json"
-if ! jq -e '.replicas_identical and .pushes_missing == 0 and .pushes_twice == 0 and .mode_switches >= 2
+if ! jq -e '.replicas_identical and .pushes_missing == 0 and .pushes_twice == 0 and .history_violations == 0
+            and .mode_switches >= 2
             and .heldout_bits_per_byte_end < .bigram_bits_per_byte' "$folder/result.json" >/dev/null; then
   echo "quickstart.sh: the run is not right; logs and stores are kept in $folder" >&2
   keep=yes

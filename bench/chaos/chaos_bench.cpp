@@ -57,7 +57,9 @@ Usage usage_of(pid_t process) {
   return usage;
 }
 
-bool flawless(const ChaosRun& run) { return run.hashes_equal && run.audit.passed() && run.complaints.empty(); }
+bool flawless(const ChaosRun& run) {
+  return run.hashes_equal && run.audit.passed() && run.history.violations.empty() && run.complaints.empty();
+}
 
 // One cluster from its start to its audit.
 class Course {
@@ -154,6 +156,10 @@ class Course {
     Result<cli::OfflineReport> audit = cluster_.audit();
     if (!audit) return audit.error();
     run_.audit = std::move(*audit);
+    Result<history::Report> history = cluster_.judge_histories();
+    if (!history) return history.error();
+    run_.history = std::move(*history);
+    std::fprintf(stderr, "          %s\n", history::summary(run_.history).c_str());
     run_.tokens_per_second = static_cast<double>(run_.audit.tokens - tokens_before) / run_.seconds;
     return {};
   }

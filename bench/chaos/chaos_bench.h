@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bench/chaos/timeline.h"
+#include "tests/history/checker.h"
 
 namespace godwit::bench {
 
@@ -30,13 +31,14 @@ struct ChaosRun {
   std::map<std::string, Growth> growth;  // by server
   bool hashes_equal = false;
   cli::OfflineReport audit;
+  history::Report history;  // what the workers recorded, judged
   std::vector<std::string> complaints;  // that no fault explains: a process that ended by itself, ...
 };
 
 struct ChaosFigures {
   ChaosRun alone, faulty;
   double goodput_ratio() const { return faulty.tokens_per_second / alone.tokens_per_second; }
-  // Nothing missing, nothing twice, replicas identical, no complaint; in both runs.
+  // Nothing missing, nothing twice, replicas identical, nothing wrong in the histories, no complaint; in both runs.
   bool passed() const;
 };
 

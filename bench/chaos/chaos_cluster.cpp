@@ -133,7 +133,7 @@ void ChaosCluster::start_worker(std::size_t region) {
   workers_[region] = std::make_unique<support::Background>(
       std::vector<std::string>{(programs_ / "godwit-example").string(), to_string(server.data), server.region, kWorker,
                                config_.authority_file().parent_path().string(),
-                               acknowledgement_files_.back().string(), "0"},
+                               acknowledgement_files_.back().string(), "0", history_of(region).string()},
       log_of(worker_certificate(server.region, kWorker)).string());
   training_.insert(region);
 }
@@ -206,6 +206,16 @@ Result<cli::OfflineReport> ChaosCluster::audit() const {
     if (Result<void> read = cli::read_store(store, replica); !read) return read.error();
   }
   return cli::audit(replicas, config_.run.shards, acknowledged);
+}
+
+Result<history::Report> ChaosCluster::judge_histories() const {
+  history::Recording recording;
+  for (std::size_t region = 0; region < regions(); ++region) {
+    if (const std::string wrong = recording.add_file(history_of(region).string()); !wrong.empty()) {
+      return Error{Errc::kMalformed, wrong};
+    }
+  }
+  return history::check(recording);
 }
 
 std::string ChaosCluster::logs() const {

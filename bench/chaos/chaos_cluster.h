@@ -16,6 +16,7 @@
 #include "bench/chaos/link_proxy.h"
 #include "server/cli/cluster_view.h"
 #include "server/cli/offline_audit.h"
+#include "tests/history/checker.h"
 #include "tests/support/process.h"
 
 namespace godwit::bench {
@@ -67,6 +68,8 @@ class ChaosCluster {
   const std::vector<Health>& health() const { return health_; }
   // Of the stopped servers' stores, against what workers were told. Errors: those of the reader.
   Result<cli::OfflineReport> audit() const;
+  // Of what the workers recorded. Errors: kMalformed.
+  Result<history::Report> judge_histories() const;
   // The ends of all logs, for the message of a failure.
   std::string logs() const;
 
@@ -76,6 +79,8 @@ class ChaosCluster {
   Result<void> write_server_folder(const ServerConfig& own);
   std::filesystem::path folder_of(std::size_t region) const { return folder_ / config_.servers[region].name; }
   std::filesystem::path log_of(const std::string& process) const { return folder_ / (process + ".log"); }
+  // One for all processes of a worker.
+  std::filesystem::path history_of(std::size_t region) const { return folder_of(region) / "worker.history"; }
   void note_health();
 
   std::filesystem::path folder_;

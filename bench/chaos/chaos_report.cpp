@@ -51,12 +51,14 @@ std::vector<Figure> figures_of(const ChaosFigures& figures) {
 }
 
 // Both runs together.
-std::vector<std::pair<const char*, std::uint64_t>> pushes_of(const ChaosFigures& figures) {
+std::vector<std::pair<const char*, std::uint64_t>> counts_of(const ChaosFigures& figures) {
   const cli::OfflineReport &one = figures.alone.audit, &other = figures.faulty.audit;
   return {{"pushes_acknowledged", one.pushes_acknowledged + other.pushes_acknowledged},
           {"pushes_in_log", one.pushes_in_log + other.pushes_in_log},
           {"pushes_missing", one.pushes_missing + other.pushes_missing},
-          {"pushes_twice", one.pushes_twice + other.pushes_twice}};
+          {"pushes_twice", one.pushes_twice + other.pushes_twice},
+          {"history_events", figures.alone.history.events + figures.faulty.history.events},
+          {"history_violations", figures.alone.history.violations.size() + figures.faulty.history.violations.size()}};
 }
 
 bool replicas_identical(const ChaosFigures& figures) {
@@ -64,12 +66,13 @@ bool replicas_identical(const ChaosFigures& figures) {
          figures.faulty.audit.replicas_identical;
 }
 
-// Complaints and what the audits found, in words.
+// Complaints, and what audits and histories showed, in words.
 std::vector<std::string> findings_of(const ChaosFigures& figures) {
   std::vector<std::string> findings;
   for (const ChaosRun* run : {&figures.alone, &figures.faulty}) {
     findings.insert(findings.end(), run->complaints.begin(), run->complaints.end());
     findings.insert(findings.end(), run->audit.faults.begin(), run->audit.faults.end());
+    for (const history::Violation& violation : run->history.violations) findings.push_back(to_string(violation));
   }
   return findings;
 }
@@ -88,7 +91,7 @@ std::string chaos_table(const ChaosPlan& plan, const ChaosFigures& figures) {
                             figures.alone.seconds, figures.faulty.seconds, figures.faulty.faults.size(),
                             static_cast<unsigned long long>(plan.seed));
   for (const auto& [name, value] : figures_of(figures)) text += format("%-36s %10.3f\n", name, value);
-  for (const auto& [name, value] : pushes_of(figures)) {
+  for (const auto& [name, value] : counts_of(figures)) {
     text += format("%-36s %10llu\n", name, static_cast<unsigned long long>(value));
   }
   text += format("%-36s %10s\n", "replicas_identical", replicas_identical(figures) ? "yes" : "NO");
@@ -111,7 +114,8 @@ std::string chaos_json(const ChaosPlan& plan, const ChaosFigures& figures) {
   object all;
   const auto rounded = [](double value) { return static_cast<double>(static_cast<std::int64_t>(value * 1e4)) / 1e4; };
   for (const auto& [name, value] : figures_of(figures)) all[name] = rounded(value);
-  for (const auto& [name, value] : pushes_of(figures)) all[name] = value;
+  for (const auto& [name, value] : counts_of(figures)) all[name] = value;
+  all["history_closed"] = figures.alone.history.closed && figures.faulty.history.closed;
   all["replicas_identical"] = replicas_identical(figures);
   object counts, medians, longest, memory, descriptors;
   for (const FaultKind kind : kFaultKinds) {

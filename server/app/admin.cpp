@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 
+#include "server/app/model_file.h"
 #include "server/app/region_server.h"
-#include "shared/tensor/safetensors.h"
 
 namespace godwit::app {
 namespace {
@@ -38,30 +38,11 @@ http::ShardReport report_shard(const ShardStatus& status, const ClusterConfig& c
   report.optimizer = optimizer_name(status.outer);
   report.parameters = status.parameters;
   report.tokens = status.tokens;
+  report.restore_epoch = status.restore_epoch;
   report.outbox_items = status.outbox_items;
   report.workers = status.workers;
   report.waiting_for = status.waiting_for;
   return report;
-}
-
-// The model of the replica, tensor by tensor in manifest order.
-Bytes encode_model(const RegionCore& core, const Manifest& manifest) {
-  const Layout& layout = core.layout();
-  std::vector<float> flat(layout.parameters);
-  safetensors::Metadata metadata;
-  for (std::uint32_t id = 0; id < core.shard_count(); ++id) {
-    const ShardState& state = core.shard(ShardId(id)).state();
-    std::copy(state.values().begin(), state.values().end(),
-              flat.begin() + static_cast<std::ptrdiff_t>(state.layout().offset));
-    metadata["version." + std::to_string(id)] = to_string(state.version());
-  }
-  std::vector<safetensors::TensorView> tensors;
-  for (std::size_t i = 0; i < manifest.tensors.size(); ++i) {
-    const TensorPlace& place = layout.tensors[i];
-    tensors.push_back({manifest.tensors[i].name, manifest.tensors[i].shape,
-                       std::span<const float>(flat).subspan(place.offset, place.count)});
-  }
-  return safetensors::encode(tensors, std::move(metadata));
 }
 
 }  // namespace
@@ -125,8 +106,10 @@ asio::awaitable<void> RegionServer::measure() {
   }
 }
 
-void RegionServer::measure_now(const RegionCore* core) const {
+void RegionServer::measure_now(const RegionCore* core) {
   const http::StatusReport now = report(core);
+  const bool first = core != nullptr && core->shard(ShardId()).leads();
+  settled_as_leader_ = first ? core->shard(ShardId()).watermark() : Version();
   for (const http::ReadinessCheck& check : now.checks) registry_.set_ready(check.name, check.ok);
   for (const http::ShardReport& shard : now.shards) {
     registry_.set_shard(shard.shard, shard.version, shard.parameters, shard.leads);
@@ -167,7 +150,17 @@ void RegionServer::block_hashes(ShardId shard, std::optional<Version> version,
   });
 }
 
-void RegionServer::model(Callback<Result<SharedBytes>> done) {
+void RegionServer::model(http::ModelRequest request, Callback<Result<SharedBytes>> done) {
+  if (request.version) return past_model(std::vector<Version>(config_.run.shards, *request.version), std::move(done));
+  if (request.checkpoint) {
+    const CheckpointList list = known_checkpoints();
+    const Checkpoint* const checkpoint = list.find(*request.checkpoint);
+    if (checkpoint == nullptr)
+      return done(Error{Errc::kNotFound, "there is no checkpoint " + std::to_string(*request.checkpoint)});
+    std::vector<Version> versions;
+    for (const records::Pin& pin : checkpoint->shards) versions.push_back(pin.version);
+    return past_model(std::move(versions), std::move(done));
+  }
   // The manifest is read on its strand, the model on the core's.
   asio::post(strand_, [this, done = std::move(done)]() mutable {
     if (!manifest_) return done(Error{Errc::kUnavailable, "no worker has offered a model yet"});
@@ -179,7 +172,9 @@ void RegionServer::model(Callback<Result<SharedBytes>> done) {
               Error{Errc::kUnavailable, "shard " + std::to_string(id) + " has no version yet"});
         }
       }
-      done(share(encode_model(*core, manifest)));
+      ModelFile file(manifest, core->layout());
+      for (std::uint32_t id = 0; id < core->shard_count(); ++id) file.add(core->shard(ShardId(id)).state());
+      done(share(file.encode()));
     });
   });
 }

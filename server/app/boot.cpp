@@ -136,6 +136,7 @@ asio::awaitable<void> RegionServer::boot() {
   shell_->open(std::move(*core));
   waits_for("");
   group_->spawn(strand_, follow_control());
+  group_->spawn(strand_, keep_checkpoints());
 }
 
 // Tells the core what the control store holds, now and at every change.
@@ -164,6 +165,12 @@ void RegionServer::tell(const ControlReply& reply) {
         mode && item.key == control_keys::kRunMode) {
       std::lock_guard lock(state_mutex_);
       if (mode->mode_epoch > shown_mode_.mode_epoch) shown_mode_ = *mode;
+    }
+    if (Result<CheckpointList> list = CheckpointList::decode(item.value);
+        list && item.key == control_keys::kRunCheckpoints) {
+      std::lock_guard lock(state_mutex_);
+      if (item.revision > checkpoints_revision_) checkpoints_ = std::move(*list);
+      checkpoints_revision_ = std::max(checkpoints_revision_, item.revision);
     }
     shell_->post([item](RegionCore& core, TimePoint now) { return core.on_control(item, now); });
   }

@@ -1,5 +1,6 @@
 #include "server/app/control_access.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <memory>
@@ -53,6 +54,21 @@ asio::awaitable<ControlReply> ask(ControlStore& store, ControlRequest request) {
     }
   }
   co_return std::move(*answer->reply);
+}
+
+asio::awaitable<Result<Bytes>> change_item(ControlStore& store, std::string_view key, Change change) {
+  for (;;) {
+    ControlRequest get = get_request(key);
+    const ControlReply now = co_await ask(store, std::move(get));
+    if (now.error) co_return *now.error;
+    const bool present = !now.items.empty();
+    Result<Bytes> next = change(present ? ByteView(now.items.front().value) : ByteView());
+    if (!next) co_return next.error();
+    ControlRequest swap = swap_request(key, present ? now.items.front().revision : Revision(), *next);
+    const ControlReply set = co_await ask(store, std::move(swap));
+    if (!set.error) co_return std::move(*next);
+    if (!lost_race(set)) co_return *set.error;
+  }
 }
 
 asio::awaitable<Result<std::vector<HeldRecord>>> read_records(ControlStore& store,
@@ -138,26 +154,116 @@ asio::awaitable<Result<std::optional<ModeSetting>>> read_mode(ControlStore& stor
 asio::awaitable<Result<ModeSetting>> change_mode(ControlStore& store, Mode mode,
                                                  std::uint32_t sync_steps,
                                                  std::uint32_t default_steps) {
-  for (;;) {
-    ControlRequest get = get_request(control_keys::kRunMode);
-    const ControlReply now = co_await ask(store, std::move(get));
-    if (now.error) co_return *now.error;
-    ModeSetting setting{mode, ModeEpoch(1), sync_steps};
-    Revision revision;
-    std::uint32_t steps_before = default_steps;
-    if (!now.items.empty()) {
-      const Result<ModeSetting> before = ModeSetting::decode(now.items.front().value);
-      if (!before) co_return before.error();
-      setting.mode_epoch = before->mode_epoch.next();
-      steps_before = before->sync_steps;
-      revision = now.items.front().revision;
+  ModeSetting setting;
+  Change change = [&](ByteView held) -> Result<Bytes> {
+    ModeSetting before{mode, ModeEpoch(), default_steps};
+    if (!held.empty()) {
+      const Result<ModeSetting> decoded = ModeSetting::decode(held);
+      if (!decoded) return decoded.error();
+      before = *decoded;
     }
-    if (setting.sync_steps == 0) setting.sync_steps = steps_before;
-    ControlRequest swap = swap_request(control_keys::kRunMode, revision, setting.encode());
-    const ControlReply set = co_await ask(store, std::move(swap));
-    if (!set.error) co_return setting;
-    if (!lost_race(set)) co_return *set.error;
-  }
+    setting = {mode, before.mode_epoch.next(), sync_steps == 0 ? before.sync_steps : sync_steps};
+    return setting.encode();
+  };
+  const Result<Bytes> changed = co_await change_item(store, control_keys::kRunMode, std::move(change));
+  if (!changed) co_return changed.error();
+  co_return setting;
+}
+
+namespace {
+
+Error no_checkpoint(std::uint64_t id, const CheckpointList& list) {
+  std::string ids;
+  for (const Checkpoint& item : list.items) ids += (ids.empty() ? "" : ", ") + std::to_string(item.id);
+  return {Errc::kNotFound, "there is no checkpoint " + std::to_string(id) +
+                               (ids.empty() ? "; there is none at all" : "; there are " + ids)};
+}
+
+Result<CheckpointList> decode_checkpoints(ByteView held) {
+  return held.empty() ? CheckpointList() : CheckpointList::decode(held);
+}
+
+// Changes one checkpoint of the list, and returns it as it was then.
+asio::awaitable<Result<Checkpoint>> change_checkpoint(
+    ControlStore& store, std::uint64_t id, std::function<Result<void>(CheckpointList&, Checkpoint&)> apply) {
+  Checkpoint chosen;
+  Change change = [&](ByteView held) -> Result<Bytes> {
+    Result<CheckpointList> list = decode_checkpoints(held);
+    if (!list) return list.error();
+    const auto found = std::ranges::find(list->items, id, &Checkpoint::id);
+    if (found == list->items.end()) return no_checkpoint(id, *list);
+    chosen = *found;
+    if (const Result<void> applied = apply(*list, chosen); !applied) return applied.error();
+    return list->encode();
+  };
+  const Result<Bytes> changed = co_await change_item(store, control_keys::kRunCheckpoints, std::move(change));
+  if (!changed) co_return changed.error();
+  co_return chosen;
+}
+
+}  // namespace
+
+asio::awaitable<Result<Checkpoint>> add_checkpoint(ControlStore& store, Checkpoint checkpoint, std::uint32_t keep) {
+  Checkpoint added;
+  Change change = [&](ByteView held) -> Result<Bytes> {
+    Result<CheckpointList> list = decode_checkpoints(held);
+    if (!list) return list.error();
+    added = list->add(checkpoint, keep);
+    if (list->items.size() > kCheckpointsMax) {
+      return Error{Errc::kConflict, std::to_string(kCheckpointsMax) +
+                                        " checkpoints are kept already: remove one with godwit checkpoint rm ID"};
+    }
+    return list->encode();
+  };
+  const Result<Bytes> changed = co_await change_item(store, control_keys::kRunCheckpoints, std::move(change));
+  if (!changed) co_return changed.error();
+  co_return added;
+}
+
+asio::awaitable<Result<Checkpoint>> pin_checkpoint(ControlStore& store, std::uint64_t id, bool pinned) {
+  std::function<Result<void>(CheckpointList&, Checkpoint&)> apply = [pinned](CheckpointList& list, Checkpoint& chosen) {
+    chosen.pinned = pinned;
+    *std::ranges::find(list.items, chosen.id, &Checkpoint::id) = chosen;
+    return Result<void>();
+  };
+  Result<Checkpoint> changed = co_await change_checkpoint(store, id, std::move(apply));
+  co_return changed;
+}
+
+asio::awaitable<Result<Checkpoint>> remove_checkpoint(ControlStore& store, std::uint64_t id) {
+  std::function<Result<void>(CheckpointList&, Checkpoint&)> apply = [](CheckpointList& list,
+                                                                       Checkpoint& chosen) -> Result<void> {
+    if (chosen.pinned) {
+      const std::string text = std::to_string(chosen.id);
+      return Error{Errc::kConflict,
+                   "checkpoint " + text + " is pinned; release it with godwit checkpoint pin " + text + " --off"};
+    }
+    std::erase_if(list.items, [&](const Checkpoint& item) { return item.id == chosen.id; });
+    return {};
+  };
+  Result<Checkpoint> changed = co_await change_checkpoint(store, id, std::move(apply));
+  co_return changed;
+}
+
+asio::awaitable<Result<RestoreSetting>> restore_checkpoint(ControlStore& store, std::uint64_t id) {
+  ControlRequest get = get_request(control_keys::kRunCheckpoints);
+  const ControlReply reply = co_await ask(store, std::move(get));
+  if (reply.error) co_return *reply.error;
+  const Result<CheckpointList> list =
+      decode_checkpoints(reply.items.empty() ? ByteView() : ByteView(reply.items.front().value));
+  if (!list) co_return list.error();
+  const Checkpoint* const found = list->find(id);
+  if (found == nullptr) co_return no_checkpoint(id, *list);
+  RestoreSetting setting{RestoreEpoch(), id, found->shards};
+  Change change = [&](ByteView held) -> Result<Bytes> {
+    const Result<RestoreSetting> last = held.empty() ? RestoreSetting() : RestoreSetting::decode(held);
+    if (!last) return last.error();
+    setting.epoch = last->epoch.next();
+    return setting.encode();
+  };
+  const Result<Bytes> changed = co_await change_item(store, control_keys::kRunRestore, std::move(change));
+  if (!changed) co_return changed.error();
+  co_return setting;
 }
 
 }  // namespace godwit::app

@@ -4,6 +4,9 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <functional>
+
+#include "server/core/checkpoint.h"
 #include "server/core/mode_setting.h"
 #include "server/core/shard_record.h"
 #include "server/control/control_store.h"
@@ -19,6 +22,11 @@ inline constexpr Duration kControlDeadline = seconds(3);
 
 // Answers kTimedOut when the store is silent. Runs on the caller's executor.
 asio::awaitable<ControlReply> ask(ControlStore& store, ControlRequest request);
+
+// From what a key holds (empty: nothing yet) to what it shall hold. Called again when another was faster.
+using Change = std::function<Result<Bytes>(ByteView held)>;
+// By compare-and-swap, until it succeeds. Returns what the key holds then. Errors: those of `change`, and the store's.
+asio::awaitable<Result<Bytes>> change_item(ControlStore& store, std::string_view key, Change change);
 
 // The records of all shards; where there is none yet, `first` of that shard is named, at revision 0.
 asio::awaitable<Result<std::vector<HeldRecord>>> read_records(ControlStore& store, std::vector<RegionId> first);
@@ -39,5 +47,14 @@ asio::awaitable<Result<std::optional<ModeSetting>>> read_mode(ControlStore& stor
 // Sets mode and steps (0: as they were) under the next mode_epoch, and returns them.
 asio::awaitable<Result<ModeSetting>> change_mode(ControlStore& store, Mode mode, std::uint32_t sync_steps,
                                                  std::uint32_t default_steps);
+
+// Errors: kConflict: kCheckpointsMax are kept.
+asio::awaitable<Result<Checkpoint>> add_checkpoint(ControlStore& store, Checkpoint checkpoint, std::uint32_t keep);
+// Errors: kNotFound: names those that there are.
+asio::awaitable<Result<Checkpoint>> pin_checkpoint(ControlStore& store, std::uint64_t id, bool pinned);
+// Errors: kNotFound, kConflict: it is pinned.
+asio::awaitable<Result<Checkpoint>> remove_checkpoint(ControlStore& store, std::uint64_t id);
+// Every shard goes on from this checkpoint as soon as its leader hears of it. Errors: kNotFound.
+asio::awaitable<Result<RestoreSetting>> restore_checkpoint(ControlStore& store, std::uint64_t id);
 
 }  // namespace godwit::app

@@ -345,6 +345,7 @@ void RegionServer::on_notice(const Notice& notice) {
       return log::warning("shard", shard + ": " + notice.text);
     case Notice::Kind::kModeChanged:
       return log::info("shard", shard + ": mode " + notice.text);
+    case Notice::Kind::kRestored:
     case Notice::Kind::kPromoted:
     case Notice::Kind::kDeposed:
       return log::warning("shard", shard + ": " + notice.text);

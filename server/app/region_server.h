@@ -5,6 +5,7 @@
 // open, events for it wait; /readyz says what is missing.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <memory>
 #include <set>
@@ -42,7 +43,13 @@ class RegionServer final : public http::AdminService {
   void status(Callback<http::StatusReport> done) override;
   void block_hashes(ShardId shard, std::optional<Version> version,
                     Callback<Result<http::BlockHashesReport>> done) override;
-  void model(Callback<Result<SharedBytes>> done) override;
+  void rebuilt_hashes(ShardId shard, Version version, Callback<Result<http::BlockHashesReport>> done) override;
+  void model(http::ModelRequest request, Callback<Result<SharedBytes>> done) override;
+  void checkpoints(Callback<Result<http::CheckpointsReport>> done) override;
+  void create_checkpoint(std::string reason, Callback<Result<http::CheckpointReport>> done) override;
+  void pin_checkpoint(std::uint64_t id, bool pinned, Callback<Result<http::CheckpointReport>> done) override;
+  void remove_checkpoint(std::uint64_t id, Callback<Result<http::CheckpointReport>> done) override;
+  void restore_checkpoint(std::uint64_t id, Callback<Result<http::RestoreReport>> done) override;
   void promote(http::PromoteRequest request, Callback<Result<http::PromoteReport>> done) override;
   void set_mode(http::ModeRequest request, Callback<Result<http::ModeReport>> done) override;
   void stop_workers(Callback<Result<void>> done) override;
@@ -79,11 +86,24 @@ class RegionServer final : public http::AdminService {
   wire::Welcome welcome() const;
   std::vector<http::ReadinessCheck> readiness(bool core_open) const;
   http::StatusReport report(const RegionCore* core) const;
-  void measure_now(const RegionCore* core) const;
+  void measure_now(const RegionCore* core);
   std::string all_regions() const;
   asio::awaitable<void> promote_now(http::PromoteRequest request,
                                     Callback<Result<http::PromoteReport>> done);
   asio::awaitable<void> change_mode_now(http::ModeRequest request, Callback<Result<http::ModeReport>> done);
+
+  // checkpoints.cpp
+  void with_store(std::function<void(const Result<Manifest>&)> use);
+  void past_model(std::vector<Version> versions, Callback<Result<SharedBytes>> done);
+  CheckpointList known_checkpoints() const;
+  asio::awaitable<Result<std::vector<records::Pin>>> settled();
+  asio::awaitable<Result<Checkpoint>> make_checkpoint(std::string reason, bool automatic);
+  asio::awaitable<void> create_checkpoint_now(std::string reason, Callback<Result<http::CheckpointReport>> done);
+  asio::awaitable<void> pin_checkpoint_now(std::uint64_t id, bool pinned,
+                                           Callback<Result<http::CheckpointReport>> done);
+  asio::awaitable<void> remove_checkpoint_now(std::uint64_t id, Callback<Result<http::CheckpointReport>> done);
+  asio::awaitable<void> restore_checkpoint_now(std::uint64_t id, Callback<Result<http::RestoreReport>> done);
+  asio::awaitable<void> keep_checkpoints();
 
   RegionId self() const { return own_.region_id; }
 
@@ -105,10 +125,13 @@ class RegionServer final : public http::AdminService {
   std::unique_ptr<net::Listener> listener_;
   net::Event manifest_known_;             // on strand_
   std::optional<Manifest> manifest_;      // on strand_
-  mutable std::mutex state_mutex_;        // guards the four below
+  std::atomic<Version> settled_as_leader_{};  // of shard 0; 0: another region leads it
+  mutable std::mutex state_mutex_;        // guards the six below
   std::string waits_for_ = "the control store";
   ModeSetting shown_mode_;
   std::string manifest_hash_;
+  CheckpointList checkpoints_;
+  Revision checkpoints_revision_;
   std::optional<Error> failure_;
 };
 

@@ -157,6 +157,12 @@ Result<Answer> AdminClient::post(const std::string& target, const std::string& j
   return ask(address_, request, deadline);
 }
 
+Result<Answer> AdminClient::remove(const std::string& target, Duration deadline) const {
+  Request request = make_request(address_, token_, beast::http::verb::delete_, target);
+  request.set(beast::http::field::content_type, "application/json");
+  return ask(address_, request, deadline);
+}
+
 Result<Answer> AdminClient::download(const std::string& target, const std::filesystem::path& file,
                                      Duration deadline) const {
   Exchange exchange(address_, deadline);

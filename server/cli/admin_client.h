@@ -30,6 +30,7 @@ class AdminClient {
   // (not HTTP).
   Result<Answer> get(const std::string& target, Duration deadline) const;
   Result<Answer> post(const std::string& target, const std::string& json, Duration deadline) const;
+  Result<Answer> remove(const std::string& target, Duration deadline) const;  // DELETE
   // The body of a 200 into `file`, which appears whole or not at all; another status is in the
   // answer. `deadline` is for the header and for every piece of the body. Errors also: kIo.
   Result<Answer> download(const std::string& target, const std::filesystem::path& file,

@@ -2,12 +2,13 @@
 
 #include <boost/json.hpp>
 
-#include "server/cli/admin_client.h"
+#include "server/cli/checkpoint_command.h"
 #include "server/cli/cluster_commands.h"
 #include "server/cli/command_line.h"
 #include "server/cli/doctor_command.h"
 #include "server/cli/exit_code.h"
 #include "server/cli/init.h"
+#include "server/cli/model_command.h"
 #include "server/cli/promote_command.h"
 #include "server/cli/status_command.h"
 #include "server/cli/table.h"
@@ -71,25 +72,6 @@ int print_exit_codes(const Console& console) {
   return exit_code::kSuccess;
 }
 
-// From the first server that has a model.
-int run_model_export(const CommandLine& line, const ClusterConfig& config, const Console& console) {
-  const std::string token = read_admin_token(config);
-  std::optional<Failure> last;
-  for (const ServerConfig& server : config.servers) {
-    const auto answer =
-        AdminClient(server.admin, token).download("/api/v1/run/model", line.file, seconds(30));
-    if (answer && answer->status == 200) {
-      console.out << line.file.string() << "\n";
-      console.error << "exported from " << server.name << ", "
-                    << human_bytes(std::filesystem::file_size(line.file)) << "\n";
-      return exit_code::kSuccess;
-    }
-    if (!answer && answer.error().code == Errc::kIo) return report(console, answer.error());
-    last = answer ? failure_of(*answer) : Failure(answer.error());
-  }
-  return report(console, *last);
-}
-
 int run_in_cluster(const CommandLine& line, const Console& console) {
   const auto config = load_cluster_config(line.directory / kClusterFileName);
   if (!config) return report(console, config.error());
@@ -115,8 +97,18 @@ int run_in_cluster(const CommandLine& line, const Console& console) {
     case Command::kVerify:
       return line.offline ? run_verify_offline(line, *config, processes, console)
                           : run_verify(line, *config, console);
+    case Command::kCheckpointCreate:
+    case Command::kCheckpointList:
+    case Command::kCheckpointShow:
+    case Command::kCheckpointVerify:
+    case Command::kCheckpointRestore:
+    case Command::kCheckpointPin:
+    case Command::kCheckpointRemove:
+      return run_checkpoint(line, *config, console);
     case Command::kModelExport:
       return run_model_export(line, *config, console);
+    case Command::kModelImport:
+      return run_model_import(line, *config, console);
     case Command::kInit:
     case Command::kDoctor:
     case Command::kExplain:

@@ -25,6 +25,7 @@ ShardView parse_shard(const boost::json::value& value) {
   shard.mode = in.text("mode");
   shard.mode_epoch = in.number("mode_epoch");
   shard.optimizer = in.text("optimizer");
+  shard.restore_epoch = in.number("restore_epoch");
   shard.tokens = in.number("tokens");
   shard.parameters = in.number("parameters");
   shard.outbox_items = in.number("outbox_items");

@@ -24,6 +24,7 @@ struct ShardView {
   std::string mode;
   std::uint64_t mode_epoch = 0;
   std::string optimizer;
+  std::uint64_t restore_epoch = 0;
   std::uint64_t tokens = 0;
   std::uint64_t parameters = 0;
   std::uint64_t outbox_items = 0;

@@ -23,6 +23,8 @@ class Grammar {
   void add_init();
   void add_processes();
   void add_run();
+  void add_model();
+  void add_checkpoint();
   void add_verify();
   void add_doctor();
   void add_help();
@@ -78,6 +80,8 @@ Grammar::Grammar() {
   add_init();
   add_processes();
   add_run();
+  add_model();
+  add_checkpoint();
   add_verify();
   add_doctor();
   add_help();
@@ -185,11 +189,50 @@ void Grammar::add_run() {
   promote->add_option("REGION", line_.name, "A region of its in-sync set: godwit status -o json")->required();
   add_format(promote);
   add_duration(promote, "--timeout", line_.timeout, "How long to wait until it leads");
+}
+
+void Grammar::add_model() {
   CLI::App* const model = app_.add_subcommand("model", "The model's values");
   model->fallthrough()->allow_extras()->require_subcommand(0, 1);
-  CLI::App* const save = command(*model, "export", "Write the current model to a safetensors file",
-                                 Command::kModelExport);
+  CLI::App* const save =
+      command(*model, "export", "Write the model to a safetensors file", Command::kModelExport);
   save->add_option("FILE", line_.file, "For example model.safetensors")->required();
+  CLI::Option* const version =
+      save->add_option("--version", line_.version, "Every shard at this version (default: the newest)");
+  version->check(CLI::PositiveNumber);
+  save->add_option("--checkpoint", line_.checkpoint, "The versions of this checkpoint")
+      ->check(CLI::PositiveNumber)
+      ->excludes(version);
+  CLI::App* const load = command(*model, "import", "Start a run from the values of a safetensors file",
+                                 Command::kModelImport);
+  load->add_option("FILE", line_.file, "F32, BF16 or F16, with the names that the workers use")->required();
+  load->add_option("--region", line_.region, "Through the server of this region (default: the control host's)");
+  load->add_option("--exact", line_.exact,
+                   "Tensors that no lossy codec may touch, *suffix for many; a file of model export names its own")
+      ->type_name("NAME");
+  load->footer("Example:\n  godwit model import base.safetensors --exact '*.e_score_correction_bias'");
+}
+
+void Grammar::add_checkpoint() {
+  CLI::App* const checkpoint = app_.add_subcommand("checkpoint", "Versions of the whole model that are kept");
+  checkpoint->fallthrough()->allow_extras()->require_subcommand(0, 1);
+  const auto verb = [&](const char* name, const char* help, Command which, bool has_id) {
+    CLI::App* const sub = command(*checkpoint, name, help, which);
+    if (has_id) sub->add_option("ID", line_.checkpoint, "As godwit checkpoint list shows it")->required();
+    add_format(sub);
+    return sub;
+  };
+  verb("create", "Keep what every region holds now", Command::kCheckpointCreate, false)
+      ->add_option("--reason", line_.reason, "A note for people");
+  verb("list", "What is kept, and where", Command::kCheckpointList, false);
+  verb("show", "One checkpoint, shard by shard", Command::kCheckpointShow, true);
+  verb("verify", "Rebuild it in every region and compare, byte for byte", Command::kCheckpointVerify, true);
+  CLI::App* const restore = verb("restore", "Let the run go on from it; what is there now becomes a checkpoint",
+                                 Command::kCheckpointRestore, true);
+  add_duration(restore, "--timeout", line_.timeout, "How long to wait until every replica has it");
+  verb("pin", "Keep it until it is released", Command::kCheckpointPin, true)
+      ->add_flag("--off", line_.off, "Release it");
+  verb("rm", "Stop keeping it", Command::kCheckpointRemove, true);
 }
 
 void Grammar::add_verify() {

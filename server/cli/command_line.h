@@ -22,7 +22,15 @@ enum class Command : unsigned char {
   kPromote,
   kVerify,
   kDoctor,
+  kCheckpointCreate,
+  kCheckpointList,
+  kCheckpointShow,
+  kCheckpointVerify,
+  kCheckpointRestore,
+  kCheckpointPin,
+  kCheckpointRemove,
   kModelExport,
+  kModelImport,
   kExplain,
   kVersion,
   kExitCodes,
@@ -48,9 +56,14 @@ struct CommandLine {
   Format format = Format::kTable;
   InitFlags init;
   std::string name;            // up, down, kill, start, doctor: a server; promote: a region; explain: a code
-  std::string region;          // doctor: instead of the name
+  std::string region;          // doctor: instead of the name; model import: through whose server
   std::uint32_t shard = 0;     // promote
-  std::filesystem::path file;  // model export
+  std::uint64_t checkpoint = 0;  // its id; model export: 0 is none
+  std::uint64_t version = 0;     // model export: 0 is the newest
+  bool off = false;              // checkpoint pin
+  std::string reason;            // checkpoint create
+  std::vector<std::string> exact;  // model import
+  std::filesystem::path file;  // model export, model import
   std::vector<std::filesystem::path> acknowledgements;
   std::uint32_t sync_steps = 0;    // mode sync: 0 as it was
   std::optional<Duration> wait;    // mode: how long for the shards

@@ -8,6 +8,7 @@
 #include "server/cli/exit_code.h"
 #include "server/cli/json_fields.h"
 #include "server/cli/offline_audit.h"
+#include "server/cli/replica_hashes.h"
 #include "server/cli/table.h"
 
 namespace godwit::cli {
@@ -20,11 +21,6 @@ using Clock = std::chrono::steady_clock;
 constexpr Duration kDeadline = seconds(10);
 constexpr auto kPoll = std::chrono::milliseconds(100);
 
-struct Hashes {
-  std::string entry;
-  std::vector<std::string> blocks;
-};
-
 struct ShardComparison {
   std::uint32_t shard = 0;
   std::uint64_t version = 0;
@@ -33,55 +29,25 @@ struct ShardComparison {
   std::string difference;  // the first one; empty when identical
 };
 
-// The hashes of a replica at a version; kTimedOut when it does not reach it in time.
-Result<Hashes> hashes_at(const ServerConfig& server, const std::string& token, std::uint32_t shard,
-                         std::uint64_t version, Clock::time_point end) {
-  const AdminClient client(server.admin, token);
-  const std::string target =
-      "/api/v1/shards/" + std::to_string(shard) + "/hashes?version=" + std::to_string(version);
-  while (true) {
-    const auto answer = client.get(target, kDeadline);
-    if (!answer) return answer.error();
-    if (answer->status == 200) {
-      boost::json::error_code error;
-      const boost::json::value parsed = boost::json::parse(answer->body, error);
-      const JsonFields in(parsed);
-      Hashes hashes{in.text("entry_hash"), {}};
-      for (const boost::json::value& block : in.list("blocks")) {
-        if (block.is_string())
-          hashes.blocks.emplace_back(block.as_string().data(), block.as_string().size());
-      }
-      return hashes;
-    }
-    if (answer->status != 404)
-      return Error{Errc::kUnavailable, server.name + ": " + failure_of(*answer).detail};
+// kTimedOut when the replica does not reach the version in time.
+Result<ReplicaHashes> hashes_at(const ServerConfig& server, const std::string& token, std::uint32_t shard,
+                                std::uint64_t version, Clock::time_point end) {
+  for (;;) {
+    Result<ReplicaHashes> hashes = held_hashes(server, token, shard, version);
+    if (hashes || hashes.error().code != Errc::kNotFound) return hashes;
     if (Clock::now() >= end) {
-      return Error{Errc::kTimedOut, server.name + " does not have version " +
-                                        std::to_string(version) + " of shard " +
-                                        std::to_string(shard) + ": " + failure_of(*answer).detail};
+      return Error{Errc::kTimedOut, server.name + " does not have version " + std::to_string(version) + " of shard " +
+                                        std::to_string(shard) + ": " + hashes.error().context};
     }
     std::this_thread::sleep_for(kPoll);
   }
-}
-
-std::string first_difference(const Hashes& one, const Hashes& other) {
-  for (std::size_t block = 0; block < std::min(one.blocks.size(), other.blocks.size()); ++block) {
-    if (one.blocks[block] == other.blocks[block]) continue;
-    return "block " + std::to_string(block) + ": " + one.blocks[block] + " and " +
-           other.blocks[block];
-  }
-  if (one.blocks.size() != other.blocks.size()) {
-    return std::to_string(one.blocks.size()) + " and " + std::to_string(other.blocks.size()) +
-           " blocks";
-  }
-  return one.entry == other.entry ? "" : "the log: entry " + one.entry + " and " + other.entry;
 }
 
 Result<ShardComparison> compare_shard(const ClusterConfig& config, const ClusterView& view,
                                       std::uint32_t shard, Clock::time_point end) {
   const std::string token = read_admin_token(config);
   ShardComparison comparison{shard, view.newest_version(shard), config.servers.size(), 0, ""};
-  std::optional<Hashes> first;
+  std::optional<ReplicaHashes> first;
   for (const ServerConfig& server : config.servers) {
     auto hashes = hashes_at(server, token, shard, comparison.version, end);
     if (!hashes) return hashes.error();

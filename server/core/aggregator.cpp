@@ -21,12 +21,8 @@ Aggregator::Aggregator(const RunSettings& settings, const ShardState& state, Pla
   for (auto& [sequence, contribution] : stored.items) {
     Item& item = items_[sequence];
     item.encoded_header = share(contribution.header.encode());
-    const bool acknowledged =
-        settings.ack == AckClass::kRegion || settings.ack == AckClass::kMemory;
-    for (const Member& member : contribution.header.members) {
-      if (!acknowledged) item.unacknowledged.push_back(member.id);
-    }
     item.contribution = std::move(contribution);
+    if (settings.ack == AckClass::kCommitted || settings.ack == AckClass::kReplicated) item.await_naming();
   }
 }
 
@@ -161,7 +157,11 @@ void Aggregator::accept(const Push& push, const Admission::Admitted& admitted, T
   if (admitted.clip < 1) effects.notice(Notice::Kind::kClipped, state_.shard(), "", admitted.clip);
   OpenAggregate& aggregate = open_[header.round];
   if (aggregate.members.empty()) aggregate.opened_at = now;
-  aggregate.add(header, admitted.values, admitted.clip);
+  if (header.restore_epoch < state_.head().restore_epoch) {
+    aggregate.add_discarded(header, admitted.values.size());
+  } else {
+    aggregate.add(header, admitted.values, admitted.clip);
+  }
   accepted_[header.id.worker] = {header.id.incarnation, header.id.sequence};
   if (const auto worker = workers_.find(header.id.worker); worker != workers_.end()) {
     worker->second.done = std::max(worker->second.done, header.round);
@@ -210,6 +210,7 @@ void Aggregator::on_offer_reply(const OfferReply& reply, Effects& effects) {
 void Aggregator::on_entry(const EntryHeader& header, Version watermark, TimePoint now,
                           Effects& effects) {
   bool ours = false;
+  discard_outdated();
   for (const Named& named : header.contributions) {
     if (named.region != place_.self || named.incarnation != place_.incarnation) continue;
     const auto item = items_.find(named.sequence);
@@ -224,15 +225,24 @@ void Aggregator::on_entry(const EntryHeader& header, Version watermark, TimePoin
 }
 
 void Aggregator::on_reload(TimePoint now, Version watermark, Effects& effects) {
+  discard_outdated();
   const auto producer = state_.producers().find({place_.self, place_.incarnation});
   const records::Producer last =
       producer == state_.producers().end() ? records::Producer{} : producer->second;
   for (auto& [sequence, item] : items_) {
+    const bool lost = item.named && sequence > last.last;  // the version that named it is truncated
     item.named = sequence <= last.last ? std::optional<Version>(last.version) : std::nullopt;
+    if (lost && settings_.ack == AckClass::kCommitted) item.await_naming();
   }
   on_watermark(watermark, effects);
   offer_next(effects);
   advance(now, effects);
+}
+
+void Aggregator::discard_outdated() {
+  for (auto& [round, aggregate] : open_) {
+    if (aggregate.sums_anything() && aggregate.restore_epoch < state_.head().restore_epoch) aggregate.discard();
+  }
 }
 
 void Aggregator::on_watermark(Version watermark, Effects& effects) {

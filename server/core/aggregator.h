@@ -65,6 +65,12 @@ class Aggregator {
     SharedBytes encoded_header;
     std::optional<Version> named;
     std::vector<PushId> unacknowledged;  // classes `committed` and `replicated`
+
+    // Its members are told (again) when an entry names them.
+    void await_naming() {
+      unacknowledged.clear();
+      for (const Member& member : contribution.header.members) unacknowledged.push_back(member.id);
+    }
   };
 
   void reply(const PushId& id, PushOutcome outcome, Effects& effects, const Error& error = {});
@@ -79,6 +85,8 @@ class Aggregator {
   void write_journal(Batch& batch);
   void offer_next(Effects& effects);
   void offer_nothing(TimePoint now, Effects& effects);
+  // After a restore: what is still open was trained on a model that is gone.
+  void discard_outdated();
   void acknowledge(std::vector<PushId>& ids, Effects& effects);
   void mark_durable(const OpenAggregate& aggregate);
   void settle_item(Item& item, Version watermark, Effects& effects);

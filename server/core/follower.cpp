@@ -109,7 +109,7 @@ Result<void> Follower::apply(const Entry& entry) {
   }
   for (std::uint32_t block = 0; block < header.blocks.size(); ++block) {
     Result<void> applied =
-        state_.apply_block(block, header.blocks[block].codec, view(entry.payloads[block]));
+        state_.apply_block(header.kind, block, header.blocks[block].codec, view(entry.payloads[block]));
     if (!applied) return applied;
   }
   return state_.advance(entry);
@@ -133,13 +133,10 @@ bool Follower::on_install(const Install& install, Effects& effects) {
 
   Batch batch;
   const ShardId shard = state_.shard(), end = state_.shard().next();
-  batch.erase_range(Family::kLog, records::log_begin(shard, Version()),
-                    records::log_begin(end, Version()));
   batch.erase_range(Family::kInputs, records::inputs_begin(shard, Version()), records::inputs_begin(end, Version()));
   batch.erase_range(Family::kPushes, records::pushes_begin(shard), records::pushes_begin(end));
-  batch.erase_range(Family::kSnapshot, records::snapshots_begin(shard, 0),
-                    records::snapshots_begin(end, 0));
-  const std::uint64_t id = header->version.value();
+  Retention retention = retention_;  // kept when the whole snapshot is known to decode
+  const std::uint64_t id = retention.replace(header->version, store_, batch);
   for (std::uint32_t block = 0; block < state_.block_count(); ++block) {
     std::vector<float> values(state_.values(block).size());
     if (!decode_block(kSnapshotCodec, view(snapshot.blocks[block]), values)) return false;
@@ -153,12 +150,11 @@ bool Follower::on_install(const Install& install, Effects& effects) {
   }
   if (header->version != Version())
     batch.put(Family::kLog, records::commit_key(shard, header->version), snapshot.entry);
-  batch.put(Family::kMeta, records::meta_key('s', shard),
-            records::encode_snapshot_head({id, header->version}));
   batch.put(Family::kMeta, records::meta_key('p', shard), records::encode_producers(*producers));
   batch.sync = true;
   state_.load_head(std::move(*header), snapshot.entry, std::move(*producers));
   log_.clear();
+  retention_ = std::move(retention);
   matched_ = true;
   place_.watermark = std::min(std::max(place_.watermark, install.watermark), state_.version());
   effects.write(std::move(batch));

@@ -4,6 +4,7 @@
 
 #include "server/core/effects.h"
 #include "server/core/entry_log.h"
+#include "server/core/retention.h"
 #include "server/core/settings.h"
 #include "server/core/shard_state.h"
 
@@ -18,8 +19,10 @@ class Follower {
     Epoch epoch;  // highest one seen, persisted
     Version watermark;
   };
-  Follower(const RunSettings& settings, ShardState& state, EntryLog& log, Place place)
-      : settings_(settings), state_(state), log_(log), place_(place) {}
+  // All references outlive the follower.
+  Follower(const RunSettings& settings, ShardState& state, EntryLog& log, Retention& retention,
+           const StoreReader& store, Place place)
+      : settings_(settings), state_(state), log_(log), retention_(retention), store_(store), place_(place) {}
 
   // Somebody else leads, in an epoch that is not older than the one we know. False: it is older.
   bool follow(RegionId leader, Epoch epoch, Effects& effects);
@@ -48,6 +51,8 @@ class Follower {
   const RunSettings& settings_;
   ShardState& state_;
   EntryLog& log_;
+  Retention& retention_;
+  const StoreReader& store_;
   Place place_;
   // Our tail is a part of the leader's log. Until then its watermark says nothing about our versions: a tail
   // that an older leader left may be about to go.

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "server/core/recovery.h"
 #include "shared/base/check.h"
 #include "shared/base/checksum.h"
+#include "shared/codec/codec.h"
 
 namespace godwit {
 
@@ -12,6 +14,7 @@ Leader::Leader(const RunSettings& settings, ShardState& state, EntryLog& log, co
     : settings_(settings),
       state_(state),
       log_(log),
+      store_(store),
       place_(place),
       replication_(settings, state, log, store, place.self, place.epoch, place.watermark, now),
       announcer_(settings, state.shard(), place.epoch),
@@ -133,6 +136,12 @@ void Leader::set_mode(const ModeSetting& setting, TimePoint now, Effects& effect
   advance(now, effects);
 }
 
+void Leader::restore(RestoreEpoch epoch, records::Pin pin, TimePoint now, Effects& effects) {
+  if (epoch <= restore_.epoch) return;
+  restore_ = {epoch, pin, now, ""};
+  advance(now, effects);
+}
+
 void Leader::on_tick(TimePoint now, Effects& effects) { advance(now, effects); }
 
 bool Leader::live(const Region& region, TimePoint now) const {
@@ -166,12 +175,13 @@ bool Leader::commit_next(TimePoint now, Effects& effects) {
   // model that went with an older leader waits until that model is offered again.
   for (const auto& [id, region] : regions_) {
     if (!region.pending) continue;
-    if (region.poison || region.pending->header.kind == PushKind::kInitial) {
+    if (region.poison || region.pending->header.kind == PushKind::kInitial || outdated(*region.pending)) {
       commit_alone(id, now, effects);
       return true;
     }
   }
   if (state_.version() == Version()) return false;
+  if (restore_.epoch > state_.head().restore_epoch && commit_restore(now, effects)) return true;
   if (mode_.mode_epoch > state_.head().mode_epoch) {
     why_ = "the mode changes: open rounds commit with what is there";
     if (const std::optional<Round> open = open_round()) {
@@ -227,6 +237,7 @@ EntryHeader Leader::next_header(EntryKind kind, TimePoint now) const {
   header.mode = head.mode;
   header.mode_epoch = head.mode_epoch;
   header.sync_steps = head.sync_steps;
+  header.restore_epoch = head.restore_epoch;
   header.total_weight = head.total_weight;
   header.total_tokens = head.total_tokens;
   for (const auto& [id, region] : regions_) {
@@ -275,13 +286,16 @@ void Leader::commit_alone(RegionId id, TimePoint now, Effects& effects) {
   Contribution contribution = std::move(*region.pending);
   region.pending.reset();
   const bool initial = contribution.header.kind == PushKind::kInitial;
-  const bool refused = std::exchange(region.poison, false) || initial != (state_.version() == Version());
+  const bool discarded = !initial && outdated(contribution);
+  const bool refused =
+      std::exchange(region.poison, false) || discarded || initial != (state_.version() == Version());
   EntryHeader header = next_header(
       refused ? EntryKind::kRefused : initial ? EntryKind::kInitial : EntryKind::kLate, now);
   Named named = name_contribution(contribution, header.round_weight);
   const double weight = contribution.header.weight();
   if (refused) {
-    named.verdict = Verdict::kRefused;
+    named.verdict = discarded ? Verdict::kDiscarded : Verdict::kRefused;
+    region.empty_through = std::max(region.empty_through, named.round);  // its round need not wait for more
     contribution.payloads.clear();
     contribution.header.blocks.clear();
   } else if (weight > 0) {
@@ -308,6 +322,45 @@ void Leader::commit_mode(TimePoint now, Effects& effects) {
   outer_rule_.forget();
   effects.notice(Notice::Kind::kModeChanged, state_.shard(), mode_.mode == Mode::kSync ? "sync" : "async");
   commit(std::move(header), {}, effects);
+}
+
+bool Leader::outdated(const Contribution& contribution) const {
+  return contribution.header.restore_epoch < state_.head().restore_epoch;
+}
+
+// P := what it was, whole and exact: the entry needs nothing that a replica may no longer have. The token clock goes
+// back with it, so that schedules do; the clocks of staleness go on.
+bool Leader::commit_restore(TimePoint now, Effects& effects) {
+  if (now < restore_.retry_at) return effects.wake_at(restore_.retry_at), false;
+  Result<ShardState> past = rebuild(store_, state_.shard(), state_.layout(), restore_.pin.version);
+  if (past && past->head_hash() != restore_.pin.entry) past = Error{Errc::kCorrupt, "another log"};
+  if (!past) {
+    restore_.obstacle = "a checkpoint cannot be restored: " + past.error().context +
+                        "; let a region lead that keeps it (godwit checkpoint show, godwit promote)";
+    effects.notice(Notice::Kind::kRefused, state_.shard(), restore_.obstacle);
+    restore_.retry_at = now + settings_.lease;
+    return effects.wake_at(restore_.retry_at), false;
+  }
+  EntryHeader header = next_header(EntryKind::kRestore, now);
+  header.restore_epoch = restore_.epoch;
+  header.zero_velocity = true;
+  header.total_tokens = past->head().total_tokens;
+  outer_rule_.forget();
+  std::vector<SharedBytes> payloads;
+  for (std::uint32_t block = 0; block < state_.block_count(); ++block) {
+    const CodecSpec codec = exact_codec(settings_.update_codec);
+    Bytes values = encode_block(codec, past->values(block));
+    const Result<void> applied = state_.apply_block(header.kind, block, codec, values);
+    GODWIT_CHECK(applied.has_value(), "what was just encoded decodes");
+    header.blocks.push_back(
+        {codec, static_cast<std::uint32_t>(values.size()), checksum(values), state_.block_state(block)});
+    payloads.push_back(share(std::move(values)));
+  }
+  restore_.obstacle.clear();
+  why_ = "version " + to_string(restore_.pin.version) + " is restored";
+  effects.notice(Notice::Kind::kRestored, state_.shard(), why_);
+  append(std::move(header), std::move(payloads), {}, effects);
+  return true;
 }
 
 // The target is P and the moments are zero: what the leader before had in its buffer is gone with it.
@@ -338,6 +391,11 @@ void Leader::commit(EntryHeader header, std::vector<Contribution> contributions,
                              state_.block_state(block)});
     payloads.push_back(share(std::move(update)));
   }
+  append(std::move(header), std::move(payloads), contributions, effects);
+}
+
+void Leader::append(EntryHeader header, std::vector<SharedBytes> payloads,
+                    const std::vector<Contribution>& contributions, Effects& effects) {
   Entry entry = records::make_entry(std::move(header), std::move(payloads));
   Batch unsynced, commit;
   records::write_entry(entry, unsynced, commit);

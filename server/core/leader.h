@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "server/core/announcer.h"
+#include "server/core/checkpoint.h"
 #include "server/core/mode_setting.h"
 #include "server/core/outer_rule.h"
 #include "server/core/replication.h"
@@ -40,11 +41,13 @@ class Leader {
   void on_drained(RegionId region, Version version, TimePoint now, Effects& effects);
   void on_disconnected(RegionId region, TimePoint now, Effects& effects);
   void set_mode(const ModeSetting& setting, TimePoint now, Effects& effects);
+  // The model goes on from what it was at `pin.version`.
+  void restore(RestoreEpoch epoch, records::Pin pin, TimePoint now, Effects& effects);
   void on_tick(TimePoint now, Effects& effects);
 
   Epoch epoch() const { return place_.epoch; }
   Version watermark() const { return replication_.watermark(); }
-  const std::string& waiting_for() const { return why_; }
+  const std::string& waiting_for() const { return restore_.obstacle.empty() ? why_ : restore_.obstacle; }
   // See Replication.
   void set_in_sync(InSync held, InSync proposed, Effects& effects) {
     replication_.set_in_sync(std::move(held), std::move(proposed), effects);
@@ -71,10 +74,15 @@ class Leader {
   void commit_round(Round round, TimePoint now, Effects& effects);
   void commit_alone(RegionId region, TimePoint now, Effects& effects);
   void commit_mode(TimePoint now, Effects& effects);
+  bool commit_restore(TimePoint now, Effects& effects);
   void commit_promotion(TimePoint now, Effects& effects);
   EntryHeader next_header(EntryKind kind, TimePoint now) const;
   Named name_contribution(const Contribution& contribution, double round_weight) const;
   void commit(EntryHeader header, std::vector<Contribution> contributions, Effects& effects);
+  void append(EntryHeader header, std::vector<SharedBytes> payloads,
+              const std::vector<Contribution>& contributions, Effects& effects);
+  // Trained on a model that a restore has replaced.
+  bool outdated(const Contribution& contribution) const;
   Result<void> validate(const Contribution& contribution) const;
   void announce(TimePoint now, Effects& effects);
   CodecSpec update_codec(const EntryHeader& header, std::uint32_t block) const;
@@ -82,11 +90,19 @@ class Leader {
   const RunSettings& settings_;
   ShardState& state_;
   EntryLog& log_;
+  const StoreReader& store_;
   Place place_;
   Replication replication_;
   Announcer announcer_;
   OuterRule outer_rule_;
   ModeSetting mode_;
+  struct Restore {
+    RestoreEpoch epoch;
+    records::Pin pin;
+    TimePoint retry_at{};
+    std::string obstacle;  // why it is not done yet
+  };
+  Restore restore_;         // the last one that was asked for
   Round flush_through_;     // highest round that was offered when mode_ was set
   std::map<RegionId, Region> regions_;
   std::map<Round, TimePoint> first_offer_;

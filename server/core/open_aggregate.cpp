@@ -9,17 +9,35 @@
 namespace godwit {
 
 void OpenAggregate::add(const PushHeader& push, std::span<const float> values, float clip) {
-  if (members.empty()) {
-    kind = push.kind;
-    round = push.round;
-    base_version = push.base_version;
-    base_weight = push.base_weight;
-    sum.assign(values.size(), 0.0F);
-  }
-  base_version = std::min(base_version, push.base_version);
-  base_weight = std::min(base_weight, push.base_weight);
+  begin(push, values.size());
+  const bool first = !sums_anything();
+  base_version = first ? push.base_version : std::min(base_version, push.base_version);
+  base_weight = first ? push.base_weight : std::min(base_weight, push.base_weight);
+  restore_epoch = first ? push.restore_epoch : std::min(restore_epoch, push.restore_epoch);
   members.push_back({push.id, push.weight, push.steps, push.tokens, clip, Verdict::kApplied});
   kernels::add_scaled(sum, values, push.weight * clip);
+}
+
+void OpenAggregate::begin(const PushHeader& push, std::size_t parameters) {
+  if (!members.empty()) return;
+  kind = push.kind;
+  round = push.round;
+  sum.assign(parameters, 0.0F);
+}
+
+void OpenAggregate::add_discarded(const PushHeader& push, std::size_t parameters) {
+  begin(push, parameters);
+  members.push_back({push.id, push.weight, push.steps, push.tokens, 1, Verdict::kDiscarded});
+}
+
+void OpenAggregate::discard() {
+  for (Member& member : members) member.verdict = Verdict::kDiscarded;
+  std::fill(sum.begin(), sum.end(), 0.0F);
+}
+
+bool OpenAggregate::sums_anything() const {
+  return std::any_of(members.begin(), members.end(),
+                     [](const Member& member) { return member.verdict == Verdict::kApplied; });
 }
 
 Contribution OpenAggregate::close(const ShardLayout& layout, CodecSpec codec) const {
@@ -29,7 +47,9 @@ Contribution OpenAggregate::close(const ShardLayout& layout, CodecSpec codec) co
   header.round = round;
   header.base_version = base_version;
   header.base_weight = base_weight;
+  header.restore_epoch = restore_epoch;
   header.members = members;
+  if (!sums_anything()) return contribution;
   for (const Block& block : layout.blocks) {
     const CodecSpec spec = block.exact || kind == PushKind::kInitial ? exact_codec(codec) : codec;
     Bytes payload = encode_block(spec, std::span(sum).subspan(block.offset - layout.offset, block.count));
@@ -48,6 +68,7 @@ Bytes encode_journal(const std::map<Round, OpenAggregate>& open) {
     header.round = round;
     header.base_version = aggregate.base_version;
     header.base_weight = aggregate.base_weight;
+    header.restore_epoch = aggregate.restore_epoch;
     header.members = aggregate.members;
     out.put_bytes(header.encode());
     out.put_bytes(std::as_bytes(std::span(aggregate.sum)));
@@ -67,6 +88,7 @@ Result<std::map<Round, OpenAggregate>> decode_journal(ByteView bytes, std::uint6
     aggregate.round = header->round;
     aggregate.base_version = header->base_version;
     aggregate.base_weight = header->base_weight;
+    aggregate.restore_epoch = header->restore_epoch;
     aggregate.members = std::move(header->members);
     aggregate.sum.resize(parameters);
     if (!sum.empty()) std::memcpy(aggregate.sum.data(), sum.data(), sum.size());

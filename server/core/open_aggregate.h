@@ -15,8 +15,9 @@ namespace godwit {
 struct OpenAggregate {
   PushKind kind = PushKind::kPseudoGradient;
   Round round;
-  Version base_version;
+  Version base_version;           // lowest of the applied members, as are the two below
   double base_weight = 0;
+  RestoreEpoch restore_epoch;
   std::vector<Member> members;    // in summation order
   std::vector<float> sum;         // of b x clip x d, flat over the shard
   TimePoint opened_at{};
@@ -25,8 +26,16 @@ struct OpenAggregate {
 
   // S += (b x clip) x d, and the push becomes a member.
   void add(const PushHeader& push, std::span<const float> values, float clip);
-  // The immutable contribution: one encoded block per block of the shard.
+  // It was trained on a model that a restore has replaced: a member, but not in the sum.
+  void add_discarded(const PushHeader& push, std::size_t parameters);
+  // The same for every member so far.
+  void discard();
+  bool sums_anything() const;
+  // The immutable contribution: one encoded block per block of the shard, none if it sums nothing.
   Contribution close(const ShardLayout& layout, CodecSpec codec) const;
+
+ private:
+  void begin(const PushHeader& push, std::size_t parameters);
 };
 
 Bytes encode_journal(const std::map<Round, OpenAggregate>& open);

@@ -189,20 +189,48 @@ Result<SnapshotBlock> decode_snapshot_block(ByteView bytes) {
   return block;
 }
 
-Bytes encode_snapshot_head(const SnapshotHead& head) {
+Bytes encode_snapshots(const std::vector<SnapshotHead>& snapshots) {
   ByteWriter out;
-  out.put(head.id);
-  out.put(head.oldest);
+  out.put(static_cast<std::uint32_t>(snapshots.size()));
+  for (const SnapshotHead& snapshot : snapshots) {
+    out.put(snapshot.id);
+    out.put(snapshot.oldest);
+    out.put(snapshot.newest);
+  }
   return out.take();
 }
 
-Result<SnapshotHead> decode_snapshot_head(ByteView bytes) {
+Result<std::vector<SnapshotHead>> decode_snapshots(ByteView bytes) {
   ByteReader in(bytes);
-  SnapshotHead head;
-  in.get(head.id);
-  in.get(head.oldest);
-  if (!in.finished()) return corrupt("snapshot head: wrong length");
-  return head;
+  std::vector<SnapshotHead> snapshots(in.get_count(24));
+  for (SnapshotHead& snapshot : snapshots) {
+    in.get(snapshot.id);
+    in.get(snapshot.oldest);
+    in.get(snapshot.newest);
+  }
+  if (!in.finished()) return corrupt("list of snapshots: wrong length");
+  return snapshots;
+}
+
+Bytes encode_pins(const std::vector<Pin>& pins) {
+  ByteWriter out;
+  out.put(static_cast<std::uint32_t>(pins.size()));
+  for (const Pin& pin : pins) {
+    out.put(pin.version);
+    out.put(pin.entry);
+  }
+  return out.take();
+}
+
+Result<std::vector<Pin>> decode_pins(ByteView bytes) {
+  ByteReader in(bytes);
+  std::vector<Pin> pins(in.get_count(16));
+  for (Pin& pin : pins) {
+    in.get(pin.version);
+    in.get(pin.entry);
+  }
+  if (!in.finished()) return corrupt("list of pins: wrong length");
+  return pins;
 }
 
 Bytes encode_u64(std::uint64_t value) {

@@ -4,8 +4,8 @@
 //   outbox    shard|0|sequence      -> contribution         shard|1 -> journal of the open aggregates
 //   pushes    shard|worker|incarnation|sequence -> version, verdict
 //   snapshot  shard|id|block        -> version, values, velocity
-//   meta      'p' shard -> producers   'w' shard -> workers   's' shard -> snapshot head   'e' shard -> epoch
-//             'm' -> manifest          'i' -> incarnation of this data directory
+//   meta      'p' shard -> producers   'w' shard -> workers   's' shard -> complete snapshots   'e' shard -> epoch
+//             'c' shard -> pins        'm' -> manifest        'i' -> incarnation of this data directory
 // Numbers in keys are big-endian, so that key order is number order; values are little-endian.
 #pragma once
 
@@ -75,11 +75,22 @@ Bytes encode_snapshot_block(Version version, std::span<const float> values, std:
 Result<SnapshotBlock> decode_snapshot_block(ByteView bytes);
 
 struct SnapshotHead {
-  std::uint64_t id = 0;
-  Version oldest;  // lowest version of its blocks: replay starts after it
+  std::uint64_t id = 0;  // from 1
+  Version oldest;        // lowest version of its blocks: replay starts after it
+  Version newest;        // highest: what it can be replayed to
+  bool operator==(const SnapshotHead&) const = default;
 };
-Bytes encode_snapshot_head(const SnapshotHead& head);
-Result<SnapshotHead> decode_snapshot_head(ByteView bytes);
+Bytes encode_snapshots(const std::vector<SnapshotHead>& snapshots);
+Result<std::vector<SnapshotHead>> decode_snapshots(ByteView bytes);
+
+// A version that a checkpoint names, and the entry that it is on every log of the shard.
+struct Pin {
+  Version version;
+  Hash entry;
+  bool operator==(const Pin&) const = default;
+};
+Bytes encode_pins(const std::vector<Pin>& pins);
+Result<std::vector<Pin>> decode_pins(ByteView bytes);
 
 Bytes encode_u64(std::uint64_t value);
 Result<std::uint64_t> decode_u64(ByteView bytes);

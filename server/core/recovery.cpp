@@ -9,17 +9,19 @@ class Replay {
  public:
   Replay(const StoreReader& store, Recovered& out, std::optional<RegionId> leads)
       : store_(store), out_(out), leads_(leads) {}
+  // Replays no further than this version.
+  void stop_at(Version version) { until_ = version; }
 
   Result<void> load_snapshot() {
-    auto head = read(records::meta_key('s', shard()), records::decode_snapshot_head);
-    if (!head) return head.error();
+    Result<Retention> retention = Retention::load(store_, shard());
+    if (!retention) return retention.error();
+    out_.retention = std::move(*retention);
+    base_ = until_ ? out_.retention.base(*until_) : out_.retention.newest();
     const auto blocks = out_.state.block_count();
     block_versions_.assign(blocks, Version());
-    if (!*head) return {};
-    out_.snapshot = **head;
-    for (std::uint32_t block = 0; block < blocks; ++block) {
+    for (std::uint32_t block = 0; base_.id != 0 && block < blocks; ++block) {
       Result<std::optional<Bytes>> bytes =
-          store_.get(Family::kSnapshot, records::snapshot_key(shard(), out_.snapshot.id, block));
+          store_.get(Family::kSnapshot, records::snapshot_key(shard(), base_.id, block));
       if (!bytes) return bytes.error();
       if (!*bytes) return corrupt("snapshot block " + std::to_string(block) + " is missing");
       Result<records::SnapshotBlock> loaded = records::decode_snapshot_block(**bytes);
@@ -38,7 +40,7 @@ class Replay {
   // its own left may be gone.
   Result<void> find_own_entries() {
     if (!leads_) return {};
-    for (Version version = out_.snapshot.oldest.next();; version = version.next()) {
+    for (Version version = base_.oldest.next();; version = version.next()) {
       Result<std::optional<EntryHeader>> header = read_header(version);
       if (!header) return header.error();
       if (!*header) return {};
@@ -48,16 +50,17 @@ class Replay {
   }
 
   Result<void> replay_log() {
-    Version version = out_.snapshot.oldest;
+    Version version = base_.oldest;
     std::optional<Entry> head;
     if (version != Version()) {  // the commit record at the snapshot's oldest version is retained
       Result<std::optional<EntryHeader>> header = read_header(version);
       if (!header) return header.error();
+      if (!*header && until_) return not_kept();
       if (!*header)
         return corrupt("commit record of version " + to_string(version) + " is missing");
       head = records::make_entry(std::move(**header), {});
     }
-    for (;; version = version.next()) {
+    for (; version != until_; version = version.next()) {
       Result<std::optional<Entry>> entry = records::read_entry(store_, shard(), version.next());
       if (!entry) return entry.error();
       if (!*entry) break;
@@ -67,6 +70,7 @@ class Replay {
       head = std::move(**entry);
       ++out_.replayed;
     }
+    if (until_ && version != *until_) return not_kept();
     for (const Version block_version : block_versions_) {
       if (block_version > version) return corrupt("a snapshot block is newer than the log");
     }
@@ -109,7 +113,7 @@ class Replay {
                      " blocks, the manifest says " + std::to_string(block_versions_.size()));
     }
     std::vector<Contribution> inputs;
-    const bool own = leads_ && header.version > own_after_;
+    const bool own = leads_ && header.version > own_after_ && header.kind != EntryKind::kRestore;
     if (own && !header.blocks.empty()) {
       if (Result<void> loaded = load_inputs(header, inputs); !loaded) return loaded;
     }
@@ -123,7 +127,7 @@ class Replay {
         if (*again != *entry.payloads[block])
           return differs(header.version, block, "the replayed update");
       } else if (Result<void> applied =
-                     out_.state.apply_block(block, update.codec, view(entry.payloads[block]));
+                     out_.state.apply_block(header.kind, block, update.codec, view(entry.payloads[block]));
                  !applied) {
         return corrupt("version " + to_string(header.version) + " block " + std::to_string(block) + ": " +
                        applied.error().context);
@@ -132,10 +136,15 @@ class Replay {
         return differs(header.version, block, "the replayed state");
     }
     for (std::uint32_t block = 0;
-         header.kind == EntryKind::kPromotion && block < block_versions_.size(); ++block) {
+         resets_moments(header.kind) && block < block_versions_.size(); ++block) {
       if (header.version > block_versions_[block]) out_.state.zero_velocity(block);
     }
     return {};
+  }
+
+  Error not_kept() const {
+    return Error{Errc::kNotFound, "shard " + to_string(shard()) + ": version " + to_string(*until_) +
+                                      " is not kept here (any more)"};
   }
 
   Error differs(Version version, std::uint32_t block, const std::string& what) const {
@@ -182,7 +191,7 @@ class Replay {
          version = Version(version.value() - 1)) {
       Result<std::optional<EntryHeader>> header = read_header(version);
       if (!header) return header.error();
-      if (!*header || (*header)->kind == EntryKind::kPromotion) return {};
+      if (!*header || resets_moments((*header)->kind)) return {};
       if ((*header)->kind != EntryKind::kRound || (*header)->outer == Outer::kNone) continue;
       out_.last_outer = (*header)->outer;
       return {};
@@ -193,6 +202,8 @@ class Replay {
   const StoreReader& store_;
   Recovered& out_;
   std::optional<RegionId> leads_;
+  std::optional<Version> until_;
+  records::SnapshotHead base_;
   Version own_after_;
   std::vector<Version> block_versions_;
 };
@@ -208,6 +219,15 @@ Result<Recovered> recover_shard(const StoreReader& store, ShardId shard, const S
   if (Result<void> replayed = replay.replay_log(); !replayed) return replayed.error();
   if (Result<void> scalars = replay.load_scalars(); !scalars) return scalars.error();
   return recovered;
+}
+
+Result<ShardState> rebuild(const StoreReader& store, ShardId shard, const ShardLayout& layout, Version version) {
+  Recovered recovered{ShardState(shard, layout, false), {}, {}, Outer::kNone, 0};
+  Replay replay(store, recovered, std::nullopt);
+  replay.stop_at(version);
+  if (Result<void> loaded = replay.load_snapshot(); !loaded) return loaded.error();
+  if (Result<void> replayed = replay.replay_log(); !replayed) return replayed.error();
+  return std::move(recovered.state);
 }
 
 }  // namespace godwit

@@ -5,13 +5,14 @@
 #pragma once
 
 #include "server/core/entry_log.h"
+#include "server/core/retention.h"
 #include "server/core/shard_state.h"
 
 namespace godwit {
 
 struct Recovered {
   ShardState state;
-  records::SnapshotHead snapshot;
+  Retention retention;
   Epoch epoch;            // highest one seen
   Outer last_outer = Outer::kNone;
   std::uint64_t replayed = 0;  // versions
@@ -20,5 +21,9 @@ struct Recovered {
 // `leads`: this region, if it leads the shard. Errors: kCorrupt naming shard, version, block and what was lost.
 Result<Recovered> recover_shard(const StoreReader& store, ShardId shard, const ShardLayout& layout,
                                 std::optional<RegionId> leads);
+
+// The state as it was at `version`, without producers and velocity that only the head has. Errors: kNotFound: the
+// version is not kept here; kCorrupt, kIo.
+Result<ShardState> rebuild(const StoreReader& store, ShardId shard, const ShardLayout& layout, Version version);
 
 }  // namespace godwit

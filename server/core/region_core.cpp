@@ -115,6 +115,13 @@ Effects RegionCore::on_control(const ControlItem& item, TimePoint now) {
     for (auto& shard : shards_) {
       if (mode) shard->set_mode(*mode, now, effects);
     }
+  } else if (item.key == control_keys::kRunRestore) {
+    const Result<RestoreSetting> restore = RestoreSetting::decode(item.value);
+    for (auto& shard : shards_) {
+      if (restore) shard->set_restore(*restore, now, effects);
+    }
+  } else if (item.key == control_keys::kRunCheckpoints) {
+    pin(item, effects);
   } else if (const auto shard = parse_id(item.key, control_keys::kShards, "/leader");
              shard && *shard < shards_.size()) {
     Result<ShardRecord> record = ShardRecord::decode(item.value);
@@ -127,6 +134,19 @@ Effects RegionCore::on_control(const ControlItem& item, TimePoint now) {
   }
   succeed(now, effects);
   return effects;
+}
+
+void RegionCore::pin(const ControlItem& item, Effects& effects) {
+  const Result<CheckpointList> list = CheckpointList::decode(item.value);
+  if (!list || item.revision <= checkpoints_) return;
+  checkpoints_ = item.revision;
+  for (std::size_t id = 0; id < shards_.size(); ++id) {
+    std::vector<records::Pin> pins;
+    for (const Checkpoint& checkpoint : list->items) {
+      if (id < checkpoint.shards.size()) pins.push_back(checkpoint.shards[id]);
+    }
+    shards_[id]->set_pins(std::move(pins), effects);
+  }
 }
 
 Effects RegionCore::on_tick(TimePoint now) {

@@ -55,12 +55,14 @@ class RegionCore {
   void tell_presence(TimePoint now, Effects& effects);
   void keep_lease(TimePoint now, Effects& effects);
   void succeed(TimePoint now, Effects& effects);
+  void pin(const ControlItem& item, Effects& effects);
 
   const RunSettings& settings_;
   Layout layout_;
   Place place_;
   Succession succession_;
   std::map<std::string, Revision> leases_;  // newest revision seen
+  Revision checkpoints_;                    // the same
   std::vector<std::unique_ptr<ShardCore>> shards_;
   std::set<WorkerId> workers_;  // active ones
   TimePoint presence_due_{};

@@ -40,7 +40,7 @@ Result<std::unique_ptr<ShardCore>> ShardCore::open(const RunSettings& settings,
                           now);
   } else {
     core->follower_.emplace(
-        settings, core->state_, core->log_,
+        settings, core->state_, core->log_, core->retention_, store,
         Follower::Place{place.self, place.incarnation, leader, std::max(seen, epoch), Version()});
   }
   core->aggregator_.emplace(
@@ -57,7 +57,8 @@ ShardCore::ShardCore(const RunSettings& settings, const StoreReader& store, Reco
       place_(std::move(place)),
       state_(std::move(recovered.state)),
       log_(place_.shard, store, settings.entry_cache_bytes),
-      snapshotter_(settings, state_, recovered.snapshot),
+      retention_(std::move(recovered.retention)),
+      snapshotter_(settings, state_, retention_),
       puller_(settings, state_, log_, store),
       published_(state_.version()),
       replayed_(recovered.replayed) {}
@@ -106,6 +107,7 @@ void ShardCore::lead(TimePoint now, Effects& effects) {
   aggregator_->on_leader(place_.self, leader_->epoch(), now, effects);
   leader_->begin(now, effects);
   leader_->set_mode(mode_, now, effects);
+  tell_restore(now, effects);
 }
 
 // What it had accepted and not committed is offered again, to the next one.
@@ -117,7 +119,7 @@ void ShardCore::step_down(RegionId leader, Epoch epoch, Effects& effects) {
   leader_.reset();
   proposal_.reset();
   state_.keep_velocity(false);
-  follower_.emplace(settings_, state_, log_, place);
+  follower_.emplace(settings_, state_, log_, retention_, store_, place);
   follow(leader, epoch, effects);
 }
 
@@ -272,6 +274,24 @@ void ShardCore::set_mode(const ModeSetting& setting, TimePoint now, Effects& eff
   settle(now, effects);
 }
 
+void ShardCore::set_restore(const RestoreSetting& setting, TimePoint now, Effects& effects) {
+  if (setting.epoch > restore_.epoch) restore_ = setting;  // it may lead later
+  tell_restore(now, effects);
+  settle(now, effects);
+}
+
+void ShardCore::tell_restore(TimePoint now, Effects& effects) {
+  const std::size_t index = place_.shard.value();
+  if (leader_ && index < restore_.shards.size())
+    leader_->restore(restore_.epoch, restore_.shards[index], now, effects);
+}
+
+void ShardCore::set_pins(std::vector<records::Pin> pins, Effects& effects) {
+  Batch batch;
+  retention_.pin(std::move(pins), batch);
+  effects.write(std::move(batch));
+}
+
 void ShardCore::on_tick(TimePoint now, Effects& effects) {
   if (leader_) leader_->on_tick(now, effects);
   aggregator_->on_tick(now, effects);
@@ -298,7 +318,7 @@ void ShardCore::settle(TimePoint now, Effects& effects) {
 
 void ShardCore::reload(TimePoint now, Effects& effects) {
   published_ = state_.version();
-  snapshotter_.restart({state_.version().value(), state_.version()});
+  snapshotter_.restart();
   aggregator_->on_reload(now, watermark(), effects);
   effects.wake_at(now);  // pulls are answered from what this event is about to write
 }
@@ -322,9 +342,18 @@ ShardStatus ShardCore::status() const {
                      aggregator_->outbox_items(),
                      presence().workers,
                      record().in_sync,
+                     head.restore_epoch,
                      ""};
   if (leader_) status.waiting_for = leader_->waiting_for();
   return status;
+}
+
+Result<records::Pin> ShardCore::settled() const {
+  const Result<std::optional<Hash>> entry = log_.hash_at(watermark());
+  if (!entry) return entry.error();
+  if (watermark() == Version() || !*entry)
+    return Error{Errc::kUnavailable, "shard " + to_string(place_.shard) + " has nothing yet that every region holds"};
+  return records::Pin{watermark(), **entry};
 }
 
 Result<ShardCore::Hashes> ShardCore::hashes(Version version) const {

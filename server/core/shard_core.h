@@ -32,6 +32,7 @@ struct ShardStatus {
   std::uint64_t outbox_items = 0;
   std::uint32_t workers = 0;
   InSync in_sync;
+  RestoreEpoch restore_epoch;
   std::string waiting_for;  // leaders: why the next version is not there yet
 };
 
@@ -64,6 +65,9 @@ class ShardCore {
   void on_worker_left(WorkerId worker, TimePoint now, Effects& effects);
   void on_drained(RegionId region, Version version, TimePoint now, Effects& effects);
   void set_mode(const ModeSetting& setting, TimePoint now, Effects& effects);
+  void set_restore(const RestoreSetting& setting, TimePoint now, Effects& effects);
+  // The versions that checkpoints name: they stay, whatever else goes.
+  void set_pins(std::vector<records::Pin> pins, Effects& effects);
   void on_tick(TimePoint now, Effects& effects);
 
   const ShardState& state() const { return state_; }
@@ -77,6 +81,8 @@ class ShardCore {
   Presence presence() const { return aggregator_->presence(); }
   ShardStatus status() const;
   std::uint64_t replayed() const { return replayed_; }
+  // The newest version that no failover takes back, as far as this replica knows. Errors: kUnavailable: none yet.
+  Result<records::Pin> settled() const;
   // The entry and every block at `version`: blocks recomputed from memory at the head, else as the log states
   // them. Errors: kNotFound when the version is not there (yet, or any more).
   struct Hashes {
@@ -96,6 +102,7 @@ class ShardCore {
   void to_leader(RegionId from, const Message& message, TimePoint now, Effects& effects);
   void to_follower(RegionId from, const Message& message, TimePoint now, Effects& effects);
   void propose(ShardRecord next, TimePoint now, Effects& effects);
+  void tell_restore(TimePoint now, Effects& effects);
   void keep_record(TimePoint now, Effects& effects);
   void keep_in_sync(TimePoint now, Effects& effects);
 
@@ -111,8 +118,10 @@ class ShardCore {
   Place place_;
   std::optional<Proposal> proposal_;
   ModeSetting mode_;
+  RestoreSetting restore_;
   ShardState state_;
   EntryLog log_;
+  Retention retention_;
   Snapshotter snapshotter_;
   Puller puller_;
   std::optional<Leader> leader_;

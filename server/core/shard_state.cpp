@@ -53,15 +53,17 @@ Result<Bytes> ShardState::step_block(const EntryHeader& scalars, std::span<const
   }
   kernels::subtract(next, next, current);
   Bytes update = encode_block(codec, next);
-  if (const Result<void> applied = apply_block(block, codec, update); !applied) return applied.error();
+  if (const Result<void> applied = apply_block(scalars.kind, block, codec, update); !applied) {
+    return applied.error();
+  }
   return update;
 }
 
-Result<void> ShardState::apply_block(std::uint32_t block, CodecSpec codec, ByteView update) {
+Result<void> ShardState::apply_block(EntryKind kind, std::uint32_t block, CodecSpec codec, ByteView update) {
   const std::span<const float> current = slice(values_, block);
   std::vector<float> next(current.size());
   if (Result<void> decoded = decode_block(codec, update, next); !decoded) return decoded;
-  kernels::add(next, current);  // U + P: addition commutes exactly
+  if (kind != EntryKind::kRestore) kernels::add(next, current);  // U + P: addition commutes exactly
   set_values(block, next);
   return {};
 }
@@ -78,7 +80,7 @@ Result<void> ShardState::advance(const Entry& entry) {
   for (const Named& named : header.contributions) {
     producers_[{named.region, named.incarnation}] = {named.sequence, header.version};
   }
-  if (header.kind == EntryKind::kPromotion) {
+  if (resets_moments(header.kind)) {
     for (std::uint32_t block = 0; block < block_count(); ++block) zero_velocity(block);
   }
   head_ = header;

@@ -48,8 +48,9 @@ class ShardState {
   // codec. None of them happens to what was admitted; a damaged log is replayed, too.
   Result<Bytes> step_block(const EntryHeader& scalars, std::span<const Contribution> contributions, std::uint32_t block,
                    CodecSpec codec);
-  // Everyone: P += D(update) for one block. Fails with kMalformed, changing nothing, if it does not decode.
-  Result<void> apply_block(std::uint32_t block, CodecSpec codec, ByteView update);
+  // Everyone: P += D(update) for one block; a restore says P := D(update). Fails with kMalformed, changing nothing,
+  // if it does not decode.
+  Result<void> apply_block(EntryKind kind, std::uint32_t block, CodecSpec codec, ByteView update);
   // After all blocks: the entry is now the head; its producers are in the table.
   // Fails with kCorrupt if the replayed bytes differ from the hashes that the entry states.
   Result<void> advance(const Entry& entry);

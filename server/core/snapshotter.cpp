@@ -4,8 +4,7 @@
 
 namespace godwit {
 
-void Snapshotter::restart(records::SnapshotHead last) {
-  last_ = last;
+void Snapshotter::restart() {
   active_ = false;
   pending_.reset();
   pending_version_.reset();
@@ -13,14 +12,15 @@ void Snapshotter::restart(records::SnapshotHead last) {
 
 void Snapshotter::advance(Version watermark, Effects& effects) {
   if (!active_) {
-    if (state_.version().value() < last_.oldest.value() + settings_.snapshot_versions) return;
+    const records::SnapshotHead last = retention_.newest();
+    if (state_.version().value() < last.oldest.value() + settings_.snapshot_versions) return;
     active_ = true;
-    current_ = {last_.id + 1, state_.version()};
+    current_ = {last.id + 1, state_.version(), state_.version()};
     next_block_ = 0;
   }
   if (!pending_version_) {
     pending_version_ = state_.version();
-    current_.oldest = std::min(current_.oldest, state_.version());
+    current_.newest = std::max(current_.newest, state_.version());
     pending_ = share(records::encode_snapshot_block(state_.version(), state_.values(next_block_),
                                                     state_.velocity(next_block_)));
   }
@@ -34,22 +34,11 @@ void Snapshotter::advance(Version watermark, Effects& effects) {
 }
 
 void Snapshotter::finish(Effects& effects) {
-  const ShardId shard = state_.shard();
   Batch batch;
-  batch.put(Family::kMeta, records::meta_key('s', shard), records::encode_snapshot_head(current_));
-  batch.erase_range(Family::kSnapshot, records::snapshots_begin(shard, 0),
-                    records::snapshots_begin(shard, current_.id));
-  // Replay starts at oldest + 1; everything up to it is in the snapshot.
-  batch.erase_range(Family::kInputs, records::inputs_begin(shard, Version()),
-                    records::inputs_begin(shard, current_.oldest.next()));
-  if (current_.oldest.value() > settings_.log_retained_versions) {
-    const Version keep(current_.oldest.value() - settings_.log_retained_versions);
-    batch.erase_range(Family::kLog, records::log_begin(shard, Version()), records::log_begin(shard, keep));
-  }
+  retention_.add(current_, settings_, batch);
   batch.sync = true;  // the blocks before the head that names them
   effects.write(std::move(batch));
-  effects.notice(Notice::Kind::kSnapshotDone, shard, "", static_cast<double>(current_.oldest.value()));
-  last_ = current_;
+  effects.notice(Notice::Kind::kSnapshotDone, state_.shard(), "", static_cast<double>(current_.oldest.value()));
   active_ = false;
 }
 

@@ -1,25 +1,24 @@
 // Snapshotter: fuzzy block snapshots. A block is copied at its current version and written once the watermark
 // reaches that version, so a snapshot trickles and never stops a commit; recovery replays each block from its
-// own version. A complete snapshot lets the log and the inputs below it go (minus what late readers may ask).
+// own version. A complete snapshot lets older ones, the log and the inputs below it go (see Retention).
 #pragma once
 
 #include <optional>
 
-#include "server/core/effects.h"
-#include "server/core/settings.h"
+#include "server/core/retention.h"
 #include "server/core/shard_state.h"
 
 namespace godwit {
 
 class Snapshotter {
  public:
-  Snapshotter(const RunSettings& settings, const ShardState& state, records::SnapshotHead last)
-      : settings_(settings), state_(state), last_(last) {}
+  Snapshotter(const RunSettings& settings, const ShardState& state, Retention& retention)
+      : settings_(settings), state_(state), retention_(retention) {}
 
   // One small step: copies at most one block, or writes the copy that waits. Call after every event.
   void advance(Version watermark, Effects& effects);
   // The state was replaced (reload after a fork): what was begun is void.
-  void restart(records::SnapshotHead last);
+  void restart();
   bool active() const { return active_; }
 
  private:
@@ -27,7 +26,7 @@ class Snapshotter {
 
   const RunSettings& settings_;
   const ShardState& state_;
-  records::SnapshotHead last_;     // the newest complete one
+  Retention& retention_;
   records::SnapshotHead current_;  // while active
   bool active_ = false;
   std::uint32_t next_block_ = 0;

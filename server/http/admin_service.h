@@ -42,6 +42,7 @@ struct ShardReport {
   std::uint64_t tokens = 0;  // the token clock of this shard's log
   std::uint64_t outbox_items = 0;
   std::uint32_t workers = 0;
+  RestoreEpoch restore_epoch;         // of the last checkpoint that was restored
   std::uint64_t behind_versions = 0;  // of the newest version that this replica has heard of
   std::string waiting_for;            // leaders: why the next version is not there yet
 };
@@ -99,6 +100,35 @@ struct ModeReport {
   std::uint32_t sync_steps = 0;
 };
 
+// Which model: one of a checkpoint, every shard at one version, or (neither) the newest one.
+struct ModelRequest {
+  std::optional<std::uint64_t> checkpoint;
+  std::optional<Version> version;
+};
+
+struct CheckpointReport {
+  struct Shard {
+    Version version;
+    Hash entry;
+    bool kept = false;   // this replica can rebuild it
+    std::string reason;  // why not
+  };
+  std::uint64_t id = 0;
+  std::int64_t created_seconds = 0;  // Unix time
+  std::string reason;
+  bool automatic = false;  // goes when newer ones come, unless pinned
+  bool pinned = false;
+  std::vector<Shard> shards;
+};
+struct CheckpointsReport {
+  std::string region;
+  std::vector<CheckpointReport> items;
+};
+struct RestoreReport {
+  std::uint64_t checkpoint = 0;
+  RestoreEpoch restore_epoch;  // every shard shows it when it goes on from there
+};
+
 struct PromoteRequest {
   ShardId shard;
   std::string region;
@@ -123,9 +153,19 @@ class AdminService {
   // the version is not there yet or any more.
   virtual void block_hashes(ShardId shard, std::optional<Version> version,
                             Callback<Result<BlockHashesReport>> done) = 0;
+  // The same for an older version, computed from the bytes that it is rebuilt from. Errors also: kCorrupt.
+  virtual void rebuilt_hashes(ShardId shard, Version version, Callback<Result<BlockHashesReport>> done) = 0;
   // The model of this replica as one safetensors file; a shard's version is its metadata
-  // "version.<shard>". Asked for one at a time. Errors: kUnavailable: no model yet.
-  virtual void model(Callback<Result<SharedBytes>> done) = 0;
+  // "version.<shard>", and "exact" names its exact tensors. Asked for one at a time. Errors: kUnavailable: no model
+  // yet; kNotFound: no such checkpoint, or its versions are not kept here.
+  virtual void model(ModelRequest request, Callback<Result<SharedBytes>> done) = 0;
+  // The run's checkpoints, and which of them this replica keeps.
+  virtual void checkpoints(Callback<Result<CheckpointsReport>> done) = 0;
+  // Of what every region holds now. The answers of all four come when the control store has made it durable.
+  virtual void create_checkpoint(std::string reason, Callback<Result<CheckpointReport>> done) = 0;
+  virtual void pin_checkpoint(std::uint64_t id, bool pinned, Callback<Result<CheckpointReport>> done) = 0;
+  virtual void remove_checkpoint(std::uint64_t id, Callback<Result<CheckpointReport>> done) = 0;
+  virtual void restore_checkpoint(std::uint64_t id, Callback<Result<RestoreReport>> done) = 0;
   // By compare-and-swap in the control store; the answer comes when that is durable, shards follow.
   // Errors: kInvalid, kNotLeader (names the control host), kUnavailable, kConflict.
   virtual void set_mode(ModeRequest request, Callback<Result<ModeReport>> done) = 0;

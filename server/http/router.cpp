@@ -7,6 +7,7 @@
 #include <charconv>
 #include <map>
 
+#include "server/http/request_json.h"
 #include "server/http/status_json.h"
 #include "shared/base/problem.h"
 
@@ -70,54 +71,6 @@ std::vector<std::string> split_path(std::string_view path) {
   }
 }
 
-Result<ModeRequest> parse_mode_request(std::string_view body) {
-  boost::json::error_code error;
-  const boost::json::value parsed =
-      boost::json::parse(boost::json::string_view(body.data(), body.size()), error);
-  const boost::json::object* const object = error ? nullptr : parsed.if_object();
-  const std::string example = R"(; for example {"mode": "sync", "sync_steps": 16})";
-  if (object == nullptr) return Error{Errc::kMalformed, "the body is not a JSON object" + example};
-  ModeRequest request;
-  bool has_mode = false;
-  for (const auto& [key, value] : *object) {
-    const boost::json::string* const word = value.if_string();
-    if (key == "mode" && word != nullptr && (*word == "sync" || *word == "async")) {
-      request.mode = *word == "sync" ? Mode::kSync : Mode::kAsync;
-      has_mode = true;
-    } else if (key == "sync_steps" && value.is_int64() && value.as_int64() >= 1 &&
-               value.as_int64() <= 1'000'000) {
-      request.sync_steps = static_cast<std::uint32_t>(value.as_int64());
-    } else {
-      return invalid("\"" + std::string(key) + "\": unknown key, or not a valid value" + example);
-    }
-  }
-  if (!has_mode) return invalid("\"mode\" is missing" + example);
-  return request;
-}
-
-Result<PromoteRequest> parse_promote_request(std::string_view body) {
-  boost::json::error_code error;
-  const boost::json::value parsed =
-      boost::json::parse(boost::json::string_view(body.data(), body.size()), error);
-  const boost::json::object* const object = error ? nullptr : parsed.if_object();
-  const std::string example = R"(; for example {"shard": 0, "region": "us-west"})";
-  if (object == nullptr) return Error{Errc::kMalformed, "the body is not a JSON object" + example};
-  std::optional<std::uint32_t> shard;
-  PromoteRequest request;
-  for (const auto& [key, value] : *object) {
-    if (key == "shard" && value.is_int64() && value.as_int64() >= 0 && value.as_int64() <= UINT32_MAX) {
-      shard = static_cast<std::uint32_t>(value.as_int64());
-    } else if (key == "region" && value.is_string() && !value.as_string().empty()) {
-      request.region = std::string(value.as_string().data(), value.as_string().size());
-    } else {
-      return invalid("\"" + std::string(key) + "\": unknown key, or not a valid value" + example);
-    }
-  }
-  if (!shard || request.region.empty()) return invalid("\"shard\" or \"region\" is missing" + example);
-  request.shard = ShardId(*shard);
-  return request;
-}
-
 }  // namespace
 
 struct Router::Match {
@@ -153,6 +106,11 @@ const std::vector<Router::Route>& Router::routes() {
       {"GET", "/api/v1/status", Access::kRead, &Router::status},
       {"GET", "/api/v1/shards/{id}/hashes", Access::kRead, &Router::hashes},
       {"GET", "/api/v1/run/model", Access::kRead, &Router::model},
+      {"GET", "/api/v1/checkpoints", Access::kRead, &Router::checkpoints},
+      {"POST", "/api/v1/checkpoints", Access::kChange, &Router::create_checkpoint},
+      {"DELETE", "/api/v1/checkpoints/{id}", Access::kChange, &Router::remove_checkpoint},
+      {"POST", "/api/v1/checkpoints/{id}/pin", Access::kChange, &Router::pin_checkpoint},
+      {"POST", "/api/v1/checkpoints/{id}/restore", Access::kChange, &Router::restore_checkpoint},
       {"POST", "/api/v1/mode", Access::kChange, &Router::set_mode},
       {"POST", "/api/v1/promote", Access::kChange, &Router::promote},
       {"POST", "/api/v1/stop", Access::kChange, &Router::stop_workers},
@@ -291,6 +249,25 @@ void Router::status(Match /*match*/, Done done) {
   });
 }
 
+// The number of that name in the query; nullopt when it is not there.
+Result<std::optional<std::uint64_t>> Router::number_of(const Match& match, const std::string& key) {
+  const auto given = match.target.query.find(key);
+  if (given == match.target.query.end()) return std::optional<std::uint64_t>();
+  const auto number = parse_number(given->second);
+  if (!number) return invalid(key + "=\"" + given->second + "\" is not a number");
+  return std::optional(*number);
+}
+
+// Hands a report on, from whatever thread it comes.
+template <class Report>
+std::function<void(Result<Report>)> Router::reply(const Match& match, Done done) const {
+  return [post = post_, id = match.request.request_id, done = std::move(done)](Result<Report> report) {
+    post([report = std::move(report), id, done] {
+      done(report ? json_response(200, to_json(*report)) : problem_response(report.error(), id));
+    });
+  };
+}
+
 void Router::hashes(Match match, Done done) {
   const std::string& id = match.request.request_id;
   const auto shard = parse_number(match.parameter);
@@ -298,32 +275,31 @@ void Router::hashes(Match match, Done done) {
     return done(
         problem_response(invalid("\"" + match.parameter + "\" is not the number of a shard"), id));
   }
-  std::optional<Version> version;
-  if (const auto given = match.target.query.find("version"); given != match.target.query.end()) {
-    const auto number = parse_number(given->second);
-    if (!number)
-      return done(
-          problem_response(invalid("version=\"" + given->second + "\" is not a number"), id));
-    version = Version(*number);
-  }
-  service_.block_hashes(ShardId(static_cast<std::uint32_t>(*shard)), version,
-                        [post = post_, id, done](Result<BlockHashesReport> report) {
-                          post([report, id, done] {
-                            done(report ? json_response(200, to_json(*report))
-                                        : problem_response(report.error(), id));
-                          });
-                        });
+  const auto version = number_of(match, "version");
+  if (!version) return done(problem_response(version.error(), id));
+  const ShardId shard_id(static_cast<std::uint32_t>(*shard));
+  auto finish = reply<BlockHashesReport>(match, std::move(done));
+  if (match.target.query.contains("rebuild") && *version)
+    return service_.rebuilt_hashes(shard_id, Version(**version), std::move(finish));
+  service_.block_hashes(shard_id, *version ? std::optional(Version(**version)) : std::nullopt, std::move(finish));
 }
 
 void Router::model(Match match, Done done) {
   const std::string& id = match.request.request_id;
+  const auto checkpoint = number_of(match, "checkpoint");
+  const auto version = number_of(match, "version");
+  if (!checkpoint || !version)
+    return done(problem_response(checkpoint ? version.error() : checkpoint.error(), id));
+  if (*checkpoint && *version)
+    return done(problem_response(invalid("give checkpoint or version, not both"), id));
   if (!export_.expired()) {
     return done(problem_response(
         {Errc::kOverloaded, "a model is being exported from this server already"}, id));
   }
   const auto hold = std::make_shared<char>();
   export_ = hold;
-  service_.model([post = post_, id, done, hold](Result<SharedBytes> file) {
+  const ModelRequest request{*checkpoint, *version ? std::optional(Version(**version)) : std::nullopt};
+  service_.model(request, [post = post_, id, done, hold](Result<SharedBytes> file) {
     post([file, id, done, hold] {
       if (!file) return done(problem_response(file.error(), id));
       Response response;
@@ -335,26 +311,54 @@ void Router::model(Match match, Done done) {
   });
 }
 
+void Router::checkpoints(Match match, Done done) {
+  service_.checkpoints(reply<CheckpointsReport>(match, std::move(done)));
+}
+
+void Router::create_checkpoint(Match match, Done done) {
+  auto reason = parse_checkpoint_request(match.request.body);
+  if (!reason) return done(problem_response(reason.error(), match.request.request_id));
+  service_.create_checkpoint(std::move(*reason), reply<CheckpointReport>(match, std::move(done)));
+}
+
+// Of the path; answers when it is none.
+std::optional<std::uint64_t> Router::checkpoint_of(const Match& match, const Done& done) {
+  const auto number = parse_number(match.parameter);
+  if (!number) {
+    done(problem_response(invalid("\"" + match.parameter + "\" is not the number of a checkpoint"),
+                          match.request.request_id));
+  }
+  return number;
+}
+
+void Router::remove_checkpoint(Match match, Done done) {
+  if (const auto checkpoint = checkpoint_of(match, done))
+    service_.remove_checkpoint(*checkpoint, reply<CheckpointReport>(match, std::move(done)));
+}
+
+void Router::pin_checkpoint(Match match, Done done) {
+  const auto checkpoint = checkpoint_of(match, done);
+  if (!checkpoint) return;
+  const auto pinned = parse_pin_request(match.request.body);
+  if (!pinned) return done(problem_response(pinned.error(), match.request.request_id));
+  service_.pin_checkpoint(*checkpoint, *pinned, reply<CheckpointReport>(match, std::move(done)));
+}
+
+void Router::restore_checkpoint(Match match, Done done) {
+  if (const auto checkpoint = checkpoint_of(match, done))
+    service_.restore_checkpoint(*checkpoint, reply<RestoreReport>(match, std::move(done)));
+}
+
 void Router::set_mode(Match match, Done done) {
-  const std::string& id = match.request.request_id;
   const auto mode = parse_mode_request(match.request.body);
-  if (!mode) return done(problem_response(mode.error(), id));
-  service_.set_mode(*mode, [post = post_, id, done](Result<ModeReport> report) {
-    post([report, id, done] {
-      done(report ? json_response(200, to_json(*report)) : problem_response(report.error(), id));
-    });
-  });
+  if (!mode) return done(problem_response(mode.error(), match.request.request_id));
+  service_.set_mode(*mode, reply<ModeReport>(match, std::move(done)));
 }
 
 void Router::promote(Match match, Done done) {
-  const std::string& id = match.request.request_id;
   const auto promote = parse_promote_request(match.request.body);
-  if (!promote) return done(problem_response(promote.error(), id));
-  service_.promote(*promote, [post = post_, id, done](Result<PromoteReport> report) {
-    post([report, id, done] {
-      done(report ? json_response(200, to_json(*report)) : problem_response(report.error(), id));
-    });
-  });
+  if (!promote) return done(problem_response(promote.error(), match.request.request_id));
+  service_.promote(*promote, reply<PromoteReport>(match, std::move(done)));
 }
 
 void Router::stop_workers(Match match, Done done) {

@@ -41,9 +41,18 @@ class Router {
   void status(Match match, Done done);
   void hashes(Match match, Done done);
   void model(Match match, Done done);
+  void checkpoints(Match match, Done done);
+  void create_checkpoint(Match match, Done done);
+  void remove_checkpoint(Match match, Done done);
+  void pin_checkpoint(Match match, Done done);
+  void restore_checkpoint(Match match, Done done);
   void set_mode(Match match, Done done);
   void promote(Match match, Done done);
   void stop_workers(Match match, Done done);
+  template <class Report>
+  std::function<void(Result<Report>)> reply(const Match& match, Done done) const;
+  static Result<std::optional<std::uint64_t>> number_of(const Match& match, const std::string& key);
+  static std::optional<std::uint64_t> checkpoint_of(const Match& match, const Done& done);
   void measure(const StatusReport& status);
 
   static const std::vector<Route>& routes();

@@ -41,6 +41,7 @@ object shard_object(const ShardReport& shard) {
           {"optimizer", shard.optimizer},
           {"parameters", std::to_string(shard.parameters)},
           {"tokens", std::to_string(shard.tokens)},
+          {"restore_epoch", number(shard.restore_epoch)},
           {"outbox_items", std::to_string(shard.outbox_items)},
           {"workers", shard.workers},
           {"behind_versions", std::to_string(shard.behind_versions)},
@@ -58,6 +59,22 @@ object link_object(const LinkReport& link) {
           {"up", link.up},
           {"rtt_seconds", link.rtt_seconds},
           {"traffic", std::move(traffic)}};
+}
+
+object checkpoint_object(const CheckpointReport& report) {
+  array shards;
+  for (const CheckpointReport::Shard& shard : report.shards) {
+    shards.push_back(object{{"version", number(shard.version)},
+                            {"entry_hash", hexadecimal(shard.entry)},
+                            {"kept", shard.kept},
+                            {"reason", shard.reason}});
+  }
+  return {{"id", std::to_string(report.id)},
+          {"created_seconds", std::to_string(report.created_seconds)},
+          {"reason", report.reason},
+          {"automatic", report.automatic},
+          {"pinned", report.pinned},
+          {"shards", std::move(shards)}};
 }
 
 }  // namespace
@@ -121,6 +138,27 @@ std::string to_json(const PromoteReport& report) {
                       {"shard", report.shard.value()},
                       {"region", report.region},
                       {"epoch", number(report.epoch)}};
+  return boost::json::serialize(all);
+}
+
+std::string to_json(const CheckpointReport& report) {
+  object all = checkpoint_object(report);
+  all["schema"] = "godwit.checkpoint/v1";
+  return boost::json::serialize(all);
+}
+
+std::string to_json(const CheckpointsReport& report) {
+  array items;
+  for (const CheckpointReport& item : report.items) items.push_back(checkpoint_object(item));
+  const object all = {
+      {"schema", "godwit.checkpoints/v1"}, {"region", report.region}, {"items", std::move(items)}};
+  return boost::json::serialize(all);
+}
+
+std::string to_json(const RestoreReport& report) {
+  const object all = {{"schema", "godwit.restore/v1"},
+                      {"checkpoint", std::to_string(report.checkpoint)},
+                      {"restore_epoch", number(report.restore_epoch)}};
   return boost::json::serialize(all);
 }
 

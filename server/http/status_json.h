@@ -16,4 +16,8 @@ std::string to_json(const PromoteReport& report);      // godwit.promote/v1
 std::string_view name(Mode mode);  // "async", "sync"
 bool is_ready(const StatusReport& status);
 
+std::string to_json(const CheckpointReport& report);
+std::string to_json(const CheckpointsReport& report);
+std::string to_json(const RestoreReport& report);
+
 }  // namespace godwit::http

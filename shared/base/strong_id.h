@@ -31,6 +31,7 @@ using Round = StrongId<struct RoundTag, std::uint64_t>;        // 0: no round ye
 using SequenceNo = StrongId<struct SequenceTag, std::uint64_t>;  // of pushes and contributions, from 1
 using Incarnation = StrongId<struct IncarnationTag, std::uint64_t>;
 using ModeEpoch = StrongId<struct ModeEpochTag, std::uint64_t>;
+using RestoreEpoch = StrongId<struct RestoreEpochTag, std::uint64_t>;
 using Hash = StrongId<struct HashTag, std::uint64_t>;
 
 template <class Tag, class Rep>

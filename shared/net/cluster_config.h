@@ -74,6 +74,14 @@ struct LinkConfig {
   bool operator==(const LinkConfig&) const = default;
 };
 
+// [checkpoint]: made by the leader of shard 0, whichever comes first.
+struct CheckpointConfig {
+  std::uint64_t versions = 1000;             // of shard 0 since the last one; 0: never
+  Duration interval = std::chrono::minutes(30);  // 0: never
+  std::uint32_t keep = 3;                    // newest ones of these; an operator's and pinned ones stay
+  bool operator==(const CheckpointConfig&) const = default;
+};
+
 // [limits]. Full is an answer (`overloaded, retry after`), never growth.
 struct LimitsConfig {
   Duration ack_max_delay = seconds(1);
@@ -96,6 +104,7 @@ struct ClusterConfig {
   std::vector<ServerConfig> servers;
   RunConfig run;
   LinkConfig link;
+  CheckpointConfig checkpoint;
   LimitsConfig limits;
   std::filesystem::path folder;  // of the file: everything below lies beside it
 

@@ -245,12 +245,14 @@ class Parser {
     const toml::node* const servers = top.take("server");
     Section run(complaints_, "run", table(top, "run"));
     Section link(complaints_, "link", table(top, "link"));
+    Section checkpoint(complaints_, "checkpoint", table(top, "checkpoint"));
     Section limits(complaints_, "limits", table(top, "limits"));
     top.finish();
     read_servers(servers);
     read_cluster(cluster);
     read_run(run);
     read_link(link);
+    read_checkpoint(checkpoint);
     read_limits(limits);
     if (!complaints_.none()) return complaints_.error();
     return std::move(config_);
@@ -273,6 +275,7 @@ class Parser {
   void read_run(Section& section);
   void read_leaders(Section& section);
   void read_link(Section& section);
+  void read_checkpoint(Section& section);
   void read_limits(Section& section);
 
   Complaints complaints_;
@@ -454,6 +457,16 @@ void Parser::read_leaders(Section& section) {
 void Parser::read_link(Section& section) {
   section.read("delay", config_.link.delay, Duration::zero(), seconds(10));
   section.read("rate", config_.link.bits_per_second, "200Mbit/s", parse_rate);
+  section.finish();
+}
+
+void Parser::read_checkpoint(Section& section) {
+  CheckpointConfig& checkpoint = config_.checkpoint;
+  constexpr std::uint64_t kNever = 0;
+  constexpr std::uint64_t kMany = std::numeric_limits<std::uint32_t>::max();
+  section.read("versions", checkpoint.versions, kNever, kMany);
+  section.read("interval", checkpoint.interval, Duration::zero(), std::chrono::hours(24 * 30));
+  section.read("keep", checkpoint.keep, 1, 32);
   section.finish();
 }
 

@@ -114,6 +114,16 @@ void write_link(Lines& lines, const LinkConfig& link) {
     lines.comment("rate = \"200Mbit/s\"");
 }
 
+void write_checkpoint(Lines& lines, const CheckpointConfig& checkpoint) {
+  const CheckpointConfig usual;
+  lines.section("[checkpoint]", "Whichever comes first; an operator's own ones are never removed.");
+  lines.option("versions", std::to_string(checkpoint.versions), std::to_string(usual.versions),
+               "from one to the next; 0: never");
+  lines.option("interval", in_quotes(format_duration(checkpoint.interval)),
+               in_quotes(format_duration(usual.interval)), "the same");
+  lines.option("keep", std::to_string(checkpoint.keep), std::to_string(usual.keep), "newest ones that stay");
+}
+
 void write_limits(Lines& lines, const LimitsConfig& limits) {
   const LimitsConfig usual;
   const auto count = [&](const char* key, std::uint64_t value, std::uint64_t normally,
@@ -162,6 +172,7 @@ std::string write_cluster_config(const ClusterConfig& config) {
   write_servers(lines, config);
   write_run(lines, config.run, config.regions);
   write_link(lines, config.link);
+  write_checkpoint(lines, config.checkpoint);
   write_limits(lines, config.limits);
   return lines.text();
 }

@@ -80,6 +80,8 @@ Result<void> validate(const ControlRequest& request);
 namespace control_keys {
 inline constexpr std::string_view kRunManifest = "run/manifest";
 inline constexpr std::string_view kRunMode = "run/mode";
+inline constexpr std::string_view kRunCheckpoints = "run/checkpoints";
+inline constexpr std::string_view kRunRestore = "run/restore";
 inline constexpr std::string_view kShards = "shard/";
 inline constexpr std::string_view kRegions = "region/";
 std::string shard_leader(ShardId shard);    // shard/<id>/leader: leader, epoch and in-sync set, one item

@@ -6,7 +6,7 @@
 namespace godwit {
 namespace {
 
-constexpr std::uint8_t kEntryFormat = 2;  // 1 had no leader
+constexpr std::uint8_t kEntryFormat = 3;  // 1 had no leader, 2 no restores
 constexpr std::size_t kLiveBytes = 12;
 constexpr std::size_t kMemberBytes = 45;
 constexpr std::size_t kNamedBytes = 45;  // without members
@@ -68,6 +68,7 @@ void put_place(ByteWriter& out, const EntryHeader& entry) {
   out.put(entry.mode);
   out.put(entry.mode_epoch);
   out.put(entry.sync_steps);
+  out.put(entry.restore_epoch);
   out.put(entry.regime);
 }
 
@@ -82,6 +83,7 @@ void get_place(FieldReader& in, EntryHeader& entry) {
   in.get_enum("mode", entry.mode, Mode::kAsync, Mode::kSync);
   in.get(entry.mode_epoch);
   in.get(entry.sync_steps);
+  in.get(entry.restore_epoch);
   in.get_enum("regime", entry.regime, Regime::kFresh, Regime::kMemoryless);
 }
 

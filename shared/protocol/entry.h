@@ -16,7 +16,7 @@ enum class EntryKind : std::uint8_t {
   kRefused = 4,    // names a contribution that was refused; P unchanged
   kMode = 5,       // mode and mode_epoch take effect; P unchanged
   kPromotion = 6,  // a follower became leader; moments zero, P unchanged
-  kRestore = 7,    // reserved: a checkpoint was restored
+  kRestore = 7,    // a checkpoint was restored: P := the values that the payloads hold; moments zero
 };
 enum class Outer : std::uint8_t { kNone = 0, kSgd = 1, kNesterov = 2 };
 
@@ -58,6 +58,7 @@ struct EntryHeader {
   Mode mode = Mode::kAsync;
   ModeEpoch mode_epoch;
   std::uint32_t sync_steps = 0;  // H of the sync mode, as the operator set it with the mode
+  RestoreEpoch restore_epoch;  // of the last restore: what was trained on an older model is discarded
   Regime regime = Regime::kFresh;
   Outer outer = Outer::kNone;  // what this entry's arithmetic used
   float learning_rate = 0;
@@ -78,6 +79,9 @@ struct EntryHeader {
   static Result<EntryHeader> decode(ByteView bytes);
   bool operator==(const EntryHeader&) const = default;
 };
+
+// The momentum buffer starts from zero after it.
+inline bool resets_moments(EntryKind kind) { return kind == EntryKind::kPromotion || kind == EntryKind::kRestore; }
 
 Hash entry_hash(ByteView encoded_header);
 

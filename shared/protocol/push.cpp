@@ -5,8 +5,9 @@
 namespace godwit {
 namespace {
 
-constexpr std::uint8_t kPushFormat = 1;
-constexpr std::uint8_t kContributionFormat = 1;
+// 1 had no restore epoch.
+constexpr std::uint8_t kPushFormat = 2;
+constexpr std::uint8_t kContributionFormat = 2;
 constexpr std::size_t kMemberBytes = 45;
 constexpr std::size_t kBlockPartBytes = 13;
 
@@ -55,6 +56,7 @@ Bytes PushHeader::encode() const {
   out.put(round);
   out.put(base_version);
   out.put(base_weight);
+  out.put(restore_epoch);
   out.put(steps);
   out.put(tokens);
   out.put(weight);
@@ -73,6 +75,7 @@ Result<PushHeader> PushHeader::decode(ByteView bytes) {
   in.get(push.round);
   in.get(push.base_version);
   in.get_amount("base weight", push.base_weight);
+  in.get(push.restore_epoch);
   in.get(push.steps);
   in.get(push.tokens);
   in.get_amount("weight", push.weight);
@@ -113,6 +116,7 @@ Bytes ContributionHeader::encode() const {
   out.put(beta);
   out.put(base_version);
   out.put(base_weight);
+  out.put(restore_epoch);
   out.put(static_cast<std::uint32_t>(members.size()));
   for (const Member& member : members) put(out, member);
   out.put(static_cast<std::uint32_t>(blocks.size()));
@@ -137,6 +141,7 @@ Result<ContributionHeader> ContributionHeader::decode(ByteView bytes) {
   in.get_amount("beta", contribution.beta);
   in.get(contribution.base_version);
   in.get_amount("base weight", contribution.base_weight);
+  in.get(contribution.restore_epoch);
   const std::uint32_t members = in.get_count(kMemberBytes);
   for (std::uint32_t i = 0; i < members && in.ok(); ++i) {
     if (!godwit::get(in.in(), contribution.members.emplace_back())) {

@@ -35,6 +35,7 @@ struct PushHeader {
   Round round;               // 0 for kInitial
   Version base_version;      // of the anchor
   double base_weight = 0;    // total committed weight at base_version, read from its entry
+  RestoreEpoch restore_epoch;  // of the anchor
   std::uint32_t steps = 0;   // inner steps that d holds
   std::uint64_t tokens = 0;  // tokens that d holds
   float weight = 0;          // b: tokens per step
@@ -55,7 +56,7 @@ struct Member {
   std::uint32_t steps = 0;
   std::uint64_t tokens = 0;
   float clip = 1;            // factor on d before it was summed
-  Verdict verdict = Verdict::kApplied;  // kRefused: named, but not in the sum
+  Verdict verdict = Verdict::kApplied;  // else: named, but not in the sum
   bool operator==(const Member&) const = default;
 };
 
@@ -69,8 +70,9 @@ struct ContributionHeader {
   Round round;
   Regime regime = Regime::kFresh;
   float beta = 0;             // error feedback decay; reserved (memoryless regime)
-  Version base_version;       // lowest of the members
-  double base_weight = 0;     // lowest of the members
+  Version base_version;       // lowest of the applied members
+  double base_weight = 0;     // the same
+  RestoreEpoch restore_epoch; // the same
   std::vector<Member> members;
   // One per block of the shard, or none when no member was applied.
   struct BlockPart {

@@ -53,8 +53,8 @@ bool http_request(ByteView input) {
 
   GODWIT_CHECK(responses.size() == 1, "every request has one answer");
   check(responses.front());
-  if (service.asked || service.stops > 0) {
-    GODWIT_CHECK(request.method == "POST", "only POST changes anything");
+  if (service.asked || service.stops > 0 || service.removals > 0) {
+    GODWIT_CHECK(request.method == "POST" || request.method == "DELETE", "only these change anything");
     GODWIT_CHECK(request.authorization == "Bearer " + std::string(kToken), "changes need the token");
     GODWIT_CHECK(request.content_type.starts_with("application/json"), "and name their type");
   }

@@ -1,4 +1,5 @@
 // Values that a server stores. The first byte says which. A contribution's checksums are mended.
+#include "server/core/checkpoint.h"
 #include "server/core/open_aggregate.h"
 #include "server/core/records.h"
 #include "tests/fuzz/input.h"
@@ -37,7 +38,7 @@ bool journal(ByteView bytes) {
 
 bool record(ByteView bytes) {
   Input input(bytes);
-  const auto kind = input.number<std::uint8_t>() % 9;
+  const auto kind = input.number<std::uint8_t>() % 12;
   const ByteView value = input.rest();
   switch (kind) {
     case 0:
@@ -52,7 +53,7 @@ bool record(ByteView bytes) {
         return records::encode_snapshot_block(block.version, block.values, block.velocity);
       });
     case 4:
-      return comes_back(value, records::decode_snapshot_head, records::encode_snapshot_head);
+      return comes_back(value, records::decode_snapshots, records::encode_snapshots);
     case 5:
       return comes_back(value, records::decode_u64, records::encode_u64);
     case 6:
@@ -60,6 +61,12 @@ bool record(ByteView bytes) {
                         [](const PushId& id) { return records::push_key(ShardId(), id); });
     case 7:
       return push_record(value);
+    case 8:
+      return comes_back(value, records::decode_pins, records::encode_pins);
+    case 9:
+      return comes_back(value, CheckpointList::decode, [](const CheckpointList& list) { return list.encode(); });
+    case 10:
+      return comes_back(value, RestoreSetting::decode, [](const RestoreSetting& setting) { return setting.encode(); });
     default:
       return journal(value);
   }

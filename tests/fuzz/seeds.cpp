@@ -81,6 +81,10 @@ sgd_learning_rate = 0.1234567
 [link]
 delay = "40ms"
 rate = "200Mbit/s"
+[checkpoint]
+versions = 10
+interval = "5min"
+keep = 4
 [limits]
 push_staging_bytes = "64MiB"
 snapshot_versions = 9
@@ -102,7 +106,12 @@ std::vector<Seed> http_seeds() {
           text_seed("metrics", request("GET", "/metrics", "")),
           text_seed("status", request("GET", "/api/v1/status", "")),
           text_seed("hashes", request("GET", "/api/v1/shards/1/hashes?version=%39", "")),
-          text_seed("model", request("GET", "/api/v1/run/model", "")),
+          text_seed("model", request("GET", "/api/v1/run/model?checkpoint=4", "")),
+          text_seed("checkpoints", request("GET", "/api/v1/checkpoints", "")),
+          text_seed("checkpoint", request("POST", "/api/v1/checkpoints", R"({"reason":"by hand"})")),
+          text_seed("pin", request("POST", "/api/v1/checkpoints/4/pin", R"({"pinned":true})")),
+          text_seed("remove", request("DELETE", "/api/v1/checkpoints/4", "")),
+          text_seed("restore", request("POST", "/api/v1/checkpoints/4/restore", "")),
           text_seed("mode", request("POST", "/api/v1/mode", R"({"mode":"sync","sync_steps":16})")),
           text_seed("stop", request("POST", "/api/v1/stop", ""))};
 }

@@ -1,4 +1,5 @@
 // Seeds of what lies in a store.
+#include "server/core/checkpoint.h"
 #include "server/core/open_aggregate.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/seeds.h"
@@ -36,15 +37,21 @@ std::vector<Seed> header_seeds() {
 
 std::vector<Seed> record_seeds() {
   const PushId id{WorkerId(1), Incarnation(1), SequenceNo(2)};
+  const std::vector<records::Pin> pins = {{Version(9), Hash(3)}, {Version(8), Hash(4)}};
+  CheckpointList list;
+  list.add({0, 1'700'000'000, "by hand", false, true, pins}, 3);
   return {seed("contribution", 0, stored(0, Family::kInputs)),
           seed("producers", 1, stored_meta('p')),
           seed("workers", 2, stored_meta('w')),
           seed("snapshot-block", 3, stored(0, Family::kSnapshot)),
-          seed("snapshot-head", 4, stored_meta('s')),
+          seed("snapshots", 4, stored_meta('s')),
           seed("number", 5, records::encode_u64(7)),
           seed("push-key", 6, records::push_key(ShardId(), id)),
           seed("push", 7, records::encode_push_record(Version(3), Verdict::kRefused)),
-          seed("journal", 8, stored(1, Family::kOutbox, records::journal_key(ShardId())))};
+          seed("pins", 8, records::encode_pins(pins)),
+          seed("checkpoints", 9, list.encode()),
+          seed("restore", 10, RestoreSetting{RestoreEpoch(2), 1, pins}.encode()),
+          seed("journal", 11, stored(1, Family::kOutbox, records::journal_key(ShardId())))};
 }
 
 std::vector<Seed> recovery_seeds() {

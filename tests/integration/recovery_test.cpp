@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "tests/history/checker.h"
 #include "tests/integration/log_census.h"
 #include "tests/support/local_cluster.h"
 
@@ -215,6 +216,18 @@ class Recovery : public ::testing::Test {
     EXPECT_EQ(report.at("pushes_acknowledged").to_number<std::size_t>(), acknowledged_);
   }
 
+  void judge_histories() const {
+    history::Recording recording;
+    for (const std::string& region : cluster_.config().regions) {
+      ASSERT_EQ(recording.add_file(cluster_.history_file(region).string()), "");
+    }
+    const history::Report report = history::check(recording);
+    std::printf("history: %s\n", history::summary(report).c_str());
+    for (const history::Violation& violation : report.violations) ADD_FAILURE() << to_string(violation);
+    EXPECT_TRUE(report.closed);
+    EXPECT_GE(report.pushes_acknowledged, acknowledged_);
+  }
+
   void print_summary() {
     std::sort(recovery_seconds_.begin(), recovery_seconds_.end());
     std::printf("recovery: cycles %zu  versions", recovery_seconds_.size());
@@ -245,6 +258,7 @@ TEST_F(Recovery, NothingAcknowledgedIsLostOrNamedTwiceWhenProcessesAreKilled) {
   EXPECT_EQ(missing_, 0U);
   EXPECT_EQ(twice_, 0U);
   verify_with_the_program();
+  judge_histories();
 }
 
 // The other regions go on within 15 s, an operator can move the lead by hand, but only to a region that is in
@@ -278,6 +292,7 @@ TEST_F(Recovery, ARegionThatStaysAwayIsReplacedAndFollowsWhenItComesBack) {
   ASSERT_NO_FATAL_FAILURE(come_to_rest());
   for (const auto& file : acknowledgement_files()) acknowledged_ += read_acknowledgements(file).size();
   verify_with_the_program();
+  judge_histories();
 }
 
 }  // namespace

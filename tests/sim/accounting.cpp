@@ -26,6 +26,7 @@ void Accounting::before(const WorkerCore& core, std::span<const float>) {
     shards_[id].pending = pending_id(core.shard(ShardId(id)));
     shards_[id].version = core.shard(ShardId(id)).head().version;
     shards_[id].entry = core.shard(ShardId(id)).head_hash();
+    shards_[id].restore_epoch = core.shard(ShardId(id)).head().restore_epoch;
   }
 }
 
@@ -40,7 +41,8 @@ std::string Accounting::after(const WorkerCore& core, std::span<const float> the
       for (std::size_t i = 0; i < progress.size(); ++i) progress[i] -= shard.spent[i];
     }
     if (pending && pending != shard.pending) shard.spent.assign(progress.begin(), progress.end());
-    if (shard.version == Version() && view.head().version != Version()) {
+    const bool first = shard.version == Version() && view.head().version != Version();
+    if (first || view.head().restore_epoch > shard.restore_epoch) {
       std::fill(progress.begin(), progress.end(), 0.0);
       std::fill(shard.spent.begin(), shard.spent.end(), 0.0);
     }

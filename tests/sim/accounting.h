@@ -27,6 +27,7 @@ class Accounting {
     std::optional<PushId> pending;  // before the call
     Version version;
     Hash entry;
+    RestoreEpoch restore_epoch;
   };
   std::string check(Shard& shard, const ShardView& view, std::span<const float> theta);
 

@@ -35,7 +35,7 @@ Arithmetic::Arithmetic(const Swarm& swarm, const ShardLayout& layout)
 std::string Arithmetic::apply(const Entry& entry, const MadePushes& pushes) {
   const EntryHeader& header = entry.header;
   if (std::string wrong = check_scalars(header, pushes); !wrong.empty()) return wrong;
-  if (header.kind == EntryKind::kPromotion) std::fill(velocity_.begin(), velocity_.end(), Term{});
+  if (resets_moments(header.kind)) std::fill(velocity_.begin(), velocity_.end(), Term{});
   for (std::uint32_t block = 0; block < header.blocks.size(); ++block) {
     if (std::string wrong = apply_block(entry, block, pushes); !wrong.empty()) {
       return "block " + std::to_string(block) + ": " + wrong;
@@ -45,23 +45,35 @@ std::string Arithmetic::apply(const Entry& entry, const MadePushes& pushes) {
   return "";
 }
 
+// Adds what it applies to `weight`.
+std::string Arithmetic::check_members(const Named& named, const MadePushes& pushes, double& weight) const {
+  bool outdated = false, discarded = false;
+  for (const Member& member : named.members) {
+    const auto made = pushes.find(member.id);
+    if (made == pushes.end()) return "names a push that no worker made";
+    const PushHeader& push = made->second.header;
+    if (named.round != push.round || member.weight != push.weight || member.steps != push.steps ||
+        member.tokens != push.tokens || !(member.clip > 0 && member.clip <= 1)) {
+      return "a member is not as its worker pushed it";
+    }
+    const bool of_an_older_model = push.restore_epoch < last_.restore_epoch;
+    const Verdict verdict = verdict_of(named, member);
+    outdated |= of_an_older_model;
+    discarded |= verdict == Verdict::kDiscarded;
+    if (verdict == Verdict::kApplied) {
+      weight += member.weight;
+      if (of_an_older_model) return "a push trained on a model that a restore replaced is applied";
+    } else if (verdict == Verdict::kRefused && push.kind != PushKind::kInitial) {
+      return "an acknowledged push is refused";
+    }
+  }
+  return discarded && !outdated ? "a push is discarded without a restore" : "";
+}
+
 std::string Arithmetic::check_scalars(const EntryHeader& header, const MadePushes& pushes) const {
   double weight = 0;
   for (const Named& named : header.contributions) {
-    for (const Member& member : named.members) {
-      const auto made = pushes.find(member.id);
-      if (made == pushes.end()) return "names a push that no worker made";
-      if (named.round != made->second.header.round || member.weight != made->second.header.weight ||
-          member.steps != made->second.header.steps ||
-          member.tokens != made->second.header.tokens || !(member.clip > 0 && member.clip <= 1)) {
-        return "a member is not as its worker pushed it";
-      }
-      if (named.verdict == Verdict::kApplied) {
-        weight += member.weight;
-      } else if (made->second.header.kind != PushKind::kInitial) {
-        return "an acknowledged push is not applied";
-      }
-    }
+    if (std::string wrong = check_members(named, pushes, weight); !wrong.empty()) return wrong;
   }
   double live = 0;
   for (const LiveRegion& region : header.live) live += region.weight;
@@ -73,7 +85,7 @@ std::string Arithmetic::check_scalars(const EntryHeader& header, const MadePushe
   if (header.round < last_.round) return "rounds went back";
   if (header.kind == EntryKind::kRound) {
     if (header.round <= last_.round) return "a round was committed twice";
-    if (!close(header.inverse_weight * weight, 1)) return "a round is not divided by its weight";
+    if (weight > 0 && !close(header.inverse_weight * weight, 1)) return "a round is not divided by its weight";
     for (const Named& named : header.contributions) {
       if (named.round != header.round) return "a round holds a contribution of another one";
     }
@@ -87,6 +99,7 @@ std::string Arithmetic::check_late(const EntryHeader& header, const MadePushes& 
   double base = last_.total_weight;
   double weight = 0;
   for (const Member& member : named.members) {
+    if (member.verdict != Verdict::kApplied) continue;
     base = std::min(base, pushes.at(member.id).header.base_weight);
     weight += member.weight;
   }
@@ -110,6 +123,7 @@ std::vector<Arithmetic::Term> Arithmetic::contribution(const Named& named, bool 
   for (std::uint32_t i = 0; i < place.count; ++i) {
     double magnitude = 0;
     for (const Member& member : named.members) {
+      if (member.verdict != Verdict::kApplied) continue;
       const MadePush& made = pushes.at(member.id);
       const double share =
           double{member.weight} * member.clip * made.q[place.offset - layout_.offset + i];
@@ -172,7 +186,6 @@ std::string Arithmetic::apply_block(const Entry& entry, std::uint32_t block,
                                     const MadePushes& pushes) {
   const EntryHeader& header = entry.header;
   const Block& place = layout_.blocks[block];
-  std::vector<Term> expected = step(header, block, gradient(header, block, pushes));
   std::vector<float> update(place.count);
   const CodecSpec codec = header.blocks[block].codec;
   if (!decode_block(codec, view(entry.payloads[block]), update))
@@ -180,6 +193,11 @@ std::string Arithmetic::apply_block(const Entry& entry, std::uint32_t block,
 
   const std::span<float> values =
       std::span(values_).subspan(place.offset - layout_.offset, place.count);
+  if (header.kind == EntryKind::kRestore) {
+    std::copy(update.begin(), update.end(), values.begin());
+    return check_state(header, block, values);
+  }
+  std::vector<Term> expected = step(header, block, gradient(header, block, pushes));
   double largest = 0;
   for (std::size_t i = 0; i < update.size(); ++i) {
     expected[i].error += (std::abs(values[i]) + std::abs(update[i])) * kEpsilon;
@@ -197,6 +215,10 @@ std::string Arithmetic::apply_block(const Entry& entry, std::uint32_t block,
              std::to_string(term.value) + " within " + std::to_string(allowed);
     }
   }
+  return check_state(header, block, values);
+}
+
+std::string Arithmetic::check_state(const EntryHeader& header, std::uint32_t block, std::span<const float> values) {
   return kernels::block_hash(values) == header.blocks[block].state ? "" : "the stated hash is not that of the state";
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ struct MadePush {
 };
 using MadePushes = std::map<PushId, MadePush>;
 
+inline Verdict verdict_of(const Named& named, const Member& member) {
+  return named.verdict == Verdict::kApplied ? member.verdict : named.verdict;
+}
+
 class Arithmetic {
  public:
   Arithmetic(const Swarm& swarm, const ShardLayout& layout);
@@ -32,8 +37,10 @@ class Arithmetic {
     double error = 0;
   };
   std::string check_scalars(const EntryHeader& header, const MadePushes& pushes) const;
+  std::string check_members(const Named& named, const MadePushes& pushes, double& weight) const;
   std::string check_late(const EntryHeader& header, const MadePushes& pushes) const;
   std::string apply_block(const Entry& entry, std::uint32_t block, const MadePushes& pushes);
+  static std::string check_state(const EntryHeader& header, std::uint32_t block, std::span<const float> values);
   std::vector<Term> gradient(const EntryHeader& header, std::uint32_t block, const MadePushes& pushes) const;
   std::vector<Term> contribution(const Named& named, bool initial, std::uint32_t block,
                                  const MadePushes& pushes) const;

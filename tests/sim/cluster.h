@@ -34,6 +34,7 @@ class Cluster {
   template <class Done>
   void await(const std::string& what, Duration limit, Done done);
   void expect_rounds(Mode mode);
+  void expect_restored();
   void expect_rest();
   std::string unrest();  // why it is not at rest yet, or ""
   std::string shard_unrest(ShardId shard);

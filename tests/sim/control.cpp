@@ -1,16 +1,6 @@
 #include "tests/sim/control.h"
 
 namespace godwit::sim {
-namespace {
-
-ControlRequest get_request(std::string key) {
-  ControlRequest request;
-  request.key = std::move(key);
-  return request;
-}
-
-}  // namespace
-
 Control::Control(Simulator& sim, const Swarm& swarm, Ledger& ledger, const bool& faulty)
     : sim_(sim),
       swarm_(swarm),
@@ -60,19 +50,42 @@ ControlReply Control::ask(const ControlRequest& request) {
   if (request.kind != ControlKind::kCompareAndSwap || step.reply.error) return step.reply;
   if (const auto shard = control_keys::parse_id(request.key, control_keys::kShards, "/leader")) {
     ledger_.on_shard_record(ShardId(*shard), *ShardRecord::decode(request.value));
+  } else if (request.key == control_keys::kRunRestore) {
+    ledger_.on_restore(*RestoreSetting::decode(request.value));
   }
   return step.reply;
 }
 
+ControlItem Control::item(std::string_view key) {
+  ControlRequest get;
+  get.key = std::string(key);
+  const ControlReply reply = ask(get);
+  return reply.items.empty() ? ControlItem{get.key, {}, {}} : reply.items.front();
+}
+
+void Control::set(const ControlItem& held, Bytes value) {
+  ControlRequest swap;
+  swap.kind = ControlKind::kCompareAndSwap;
+  swap.key = held.key;
+  swap.expected_revision = held.revision;
+  swap.value = std::move(value);
+  ask(swap);
+}
+
 ModeSetting Control::mode() {
-  const ControlReply reply = ask(get_request(std::string(control_keys::kRunMode)));
-  return reply.items.empty() ? ModeSetting() : *ModeSetting::decode(reply.items.front().value);
+  const ControlItem held = item(control_keys::kRunMode);
+  return held.value.empty() ? ModeSetting() : *ModeSetting::decode(held.value);
+}
+
+RestoreSetting Control::restore() {
+  const ControlItem held = item(control_keys::kRunRestore);
+  return held.value.empty() ? RestoreSetting() : *RestoreSetting::decode(held.value);
 }
 
 HeldRecord Control::record(ShardId shard) {
-  const ControlReply reply = ask(get_request(control_keys::shard_leader(shard)));
-  if (reply.items.empty()) return {};
-  return {*ShardRecord::decode(reply.items.front().value), reply.items.front().revision};
+  const ControlItem held = item(control_keys::shard_leader(shard));
+  if (held.value.empty()) return {};
+  return {*ShardRecord::decode(held.value), held.revision};
 }
 
 void Control::block(RegionId region, TimePoint until) {

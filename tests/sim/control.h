@@ -22,7 +22,12 @@ class Control {
   void request(RegionId from, const ControlRequest& request, const Answer& answer);
   // At once: for the simulator itself.
   ControlReply ask(const ControlRequest& request);
+  // What a key holds; revision 0: nothing.
+  ControlItem item(std::string_view key);
+  // Compare-and-swap on what `held` says.
+  void set(const ControlItem& held, Bytes value);
   ModeSetting mode();
+  RestoreSetting restore();
   HeldRecord record(ShardId shard);
 
   // Nothing passes between this region and the store until then.

@@ -28,6 +28,8 @@ Faults::Faults(World world) : world_(world) {
   allow(rates.clock_jumps, Kind::kClockJump);
   allow(rates.wishes && several, Kind::kWish);
   allow(rates.mode_switches, Kind::kModeSwitch);
+  allow(rates.restores, Kind::kCheckpoint);
+  allow(rates.restores, Kind::kRestore);
 }
 
 void Faults::schedule() {
@@ -90,6 +92,11 @@ void Faults::inject(Kind kind) {
     case Kind::kModeSwitch:
       return switch_mode(world_.sim.random().chance(0.5) ? Mode::kSync : Mode::kAsync,
                          1 + static_cast<std::uint32_t>(any(6)));
+    case Kind::kCheckpoint:
+      make_checkpoint();
+      return;
+    case Kind::kRestore:
+      return restore_any();
   }
 }
 
@@ -139,18 +146,41 @@ void Faults::isolate() {
   }
 }
 
+bool Faults::make_checkpoint() {
+  Checkpoint checkpoint;
+  for (std::uint32_t shard = 0; shard < world_.swarm.leaders.size(); ++shard) {
+    checkpoint.shards.push_back(world_.ledger.settled(ShardId(shard)));
+    if (checkpoint.shards.back().version == Version()) return false;
+  }
+  checkpoint.automatic = world_.sim.random().chance(0.7);
+  const ControlItem held = world_.control.item(control_keys::kRunCheckpoints);
+  CheckpointList list = held.value.empty() ? CheckpointList() : *CheckpointList::decode(held.value);
+  list.add(checkpoint, 2);
+  ++world_.sim.counters()[Count::kCheckpoints];
+  world_.control.set(held, list.encode());
+  return true;
+}
+
+void Faults::restore_any() {
+  const ControlItem held = world_.control.item(control_keys::kRunCheckpoints);
+  if (held.value.empty()) return;
+  const CheckpointList list = *CheckpointList::decode(held.value);
+  restore(list.items[any(list.items.size())]);
+}
+
+void Faults::restore(const Checkpoint& checkpoint) {
+  const ControlItem held = world_.control.item(control_keys::kRunRestore);
+  const RestoreEpoch last = held.value.empty() ? RestoreEpoch() : RestoreSetting::decode(held.value)->epoch;
+  ++world_.sim.counters()[Count::kRestoreWishes];
+  world_.sim.record("restore", checkpoint.id, last.next().value());
+  world_.control.set(held, RestoreSetting{last.next(), checkpoint.id, checkpoint.shards}.encode());
+}
+
 void Faults::switch_mode(Mode mode, std::uint32_t sync_steps) {
-  ControlRequest get;
-  get.key = std::string(control_keys::kRunMode);
-  const ControlReply held = world_.control.ask(get);
+  const ControlItem held = world_.control.item(control_keys::kRunMode);
   const ModeSetting next{mode, world_.control.mode().mode_epoch.next(), sync_steps};
   world_.sim.record("mode", static_cast<std::uint64_t>(mode), next.mode_epoch.value(), sync_steps);
-  ControlRequest swap;
-  swap.kind = ControlKind::kCompareAndSwap;
-  swap.key = get.key;
-  swap.expected_revision = held.items.empty() ? Revision() : held.items.front().revision;
-  swap.value = next.encode();
-  world_.control.ask(swap);
+  world_.control.set(held, next.encode());
 }
 
 }  // namespace godwit::sim

@@ -34,6 +34,9 @@ class Faults {
   void schedule();
   // The run's mode changes now; each leader hears of it a little later.
   void switch_mode(Mode mode, std::uint32_t sync_steps);
+  // A checkpoint of what is settled now; false while a shard has nothing.
+  bool make_checkpoint();
+  void restore(const Checkpoint& checkpoint);
 
  private:
   enum class Kind {
@@ -54,12 +57,15 @@ class Faults {
     kClockJump,
     kWish,
     kModeSwitch,
+    kCheckpoint,
+    kRestore,
   };
   void inject(Kind kind);
   void isolate();
   void lose_disk();
   void cut_one_way();
   void wish();
+  void restore_any();
   Duration beyond_lease() { return world_.sim.between(world_.swarm.run.lease / 2, world_.swarm.run.lease * 3); }
   RegionId any_region() { return RegionId(static_cast<std::uint32_t>(any(world_.servers.size()))); }
   std::size_t any(std::size_t count) { return world_.sim.random().below(count); }

@@ -71,6 +71,7 @@ std::string History::add(const Entry& entry, const MadePushes& pushes, Counters&
     return "another leader goes on without a promotion";
   }
   const EntryHeader newest = head();
+  const RestoreEpoch restored = before.restore_epoch;
   Node& node = nodes_[entry.hash];
   node = {entry, parent->states};
   for (std::size_t block = 0; block < header.blocks.size(); ++block)
@@ -78,6 +79,7 @@ std::string History::add(const Entry& entry, const MadePushes& pushes, Counters&
   for (const Named& named : header.contributions) {
     for (const Member& member : named.members) ever_named_.insert(member.id);
   }
+  if (std::string wrong = check_restore(node, restored); !wrong.empty()) return wrong;
   if (header.kind == EntryKind::kPromotion) ++counters[Count::kPromotions];
   if (header.previous == chain_.back()) return extend(entry, pushes);
   if (header.epoch == newest.epoch) return "two entries follow one in an epoch";
@@ -85,6 +87,17 @@ std::string History::add(const Entry& entry, const MadePushes& pushes, Counters&
   if (header.epoch < newest.epoch)
     return "";  // a leader that does not know yet that it is none any more
   return change_branch(entry, pushes);
+}
+
+// P is what it was, bit for bit.
+std::string History::check_restore(const Node& restored, RestoreEpoch before) const {
+  const EntryHeader& header = restored.entry.header;
+  if (header.kind != EntryKind::kRestore)
+    return header.restore_epoch == before ? "" : "the restore epoch changes without a restore";
+  const auto target = targets_.find(header.restore_epoch);
+  if (header.restore_epoch <= before || target == targets_.end()) return "a restore that nobody asked for";
+  const Node* past = find(target->second.entry);
+  return past != nullptr && past->states == restored.states ? "" : "a restore to another state";
 }
 
 std::string History::change_branch(const Entry& entry, const MadePushes& pushes) {

@@ -22,6 +22,9 @@ class History {
   // An entry that the disk of its leader holds. "" or what is wrong with it.
   std::string add(const Entry& entry, const MadePushes& pushes, Counters& counters);
 
+  // The target of a restore that leaders may commit from now on.
+  void on_restore(RestoreEpoch epoch, const records::Pin& target) { targets_[epoch] = target; }
+
   // nullptr: nobody committed it. Hash(): version 0.
   const Node* find(Hash entry) const;
   // The entry at `version` on the branch that ends in `tip`; nullopt if the branch is shorter.
@@ -40,11 +43,13 @@ class History {
   std::string name_members(const EntryHeader& header);
   std::string change_branch(const Entry& entry, const MadePushes& pushes);
   void begin_chain();
+  std::string check_restore(const Node& restored, RestoreEpoch before) const;
 
   const Swarm& swarm_;
   const ShardLayout& layout_;
   std::map<Hash, Node> nodes_;
   std::set<PushId> ever_named_;
+  std::map<RestoreEpoch, records::Pin> targets_;
   std::vector<Hash> chain_;  // by version; [0] is Hash()
   std::optional<Arithmetic> arithmetic_;
   std::map<PushId, Version> named_;

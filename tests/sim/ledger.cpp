@@ -119,10 +119,12 @@ void Ledger::count(const EntryHeader& header) {
   ++counters[Count::kCommits];
   if (header.kind == EntryKind::kRound) ++counters[Count::kRounds];
   if (header.kind == EntryKind::kLate) ++counters[Count::kLate];
+  if (header.kind == EntryKind::kRestore) ++counters[Count::kRestores];
   if (header.outer == Outer::kNesterov) ++counters[Count::kNesterov];
   for (const Named& named : header.contributions) {
     for (const Member& member : named.members) {
       if (member.clip < 1) ++counters[Count::kClipped];
+      if (verdict_of(named, member) == Verdict::kDiscarded) ++counters[Count::kDiscarded];
     }
   }
 }
@@ -180,6 +182,10 @@ bool Ledger::can_lose_disk(RegionId lost) const {
           return member.first != lost && member.second == incarnations_[member.first.value()];
         });
   });
+}
+
+void Ledger::on_restore(const RestoreSetting& setting) {
+  for (std::size_t id = 0; id < logs_.size(); ++id) logs_[id].history.on_restore(setting.epoch, setting.shards[id]);
 }
 
 void Ledger::on_shard_record(ShardId shard, const ShardRecord& record) {

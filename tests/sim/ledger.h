@@ -30,6 +30,8 @@ class Ledger {
   void on_disk_lost(RegionId region);
   // The control store holds this now.
   void on_shard_record(ShardId shard, const ShardRecord& record);
+  // An operator wants the run to go on from there.
+  void on_restore(const RestoreSetting& setting);
   // The replica's memory against the log.
   void check_replica(RegionId region, const ShardCore& shard);
   // What it takes for settled, as soon as its log is on its disk.
@@ -42,6 +44,12 @@ class Ledger {
 
   Version head(ShardId shard) const { return logs_[shard.value()].history.head().version; }
   Round round(ShardId shard) const { return logs_[shard.value()].history.head().round; }
+  RestoreEpoch restore_epoch(ShardId shard) const {
+    return logs_[shard.value()].history.head().restore_epoch;
+  }
+  records::Pin settled(ShardId shard) const {
+    return {logs_[shard.value()].settled, logs_[shard.value()].settled_entry};
+  }
   ModeEpoch mode_epoch(ShardId shard) const {
     return logs_[shard.value()].history.head().mode_epoch;
   }

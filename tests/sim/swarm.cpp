@@ -89,6 +89,7 @@ FaultRates fault_rates(Dice& dice, bool servers_may_crash) {
   faults.clock_jumps = dice.chance(0.2);
   faults.wishes = dice.chance(0.3);
   faults.mode_switches = dice.chance(0.5);
+  faults.restores = dice.chance(0.4);
   return faults;
 }
 

@@ -32,6 +32,7 @@ struct FaultRates {
   bool clock_jumps = false;      // of the control store
   bool wishes = false;           // an operator wants another leader
   bool mode_switches = false;
+  bool restores = false;         // of checkpoints
 };
 
 struct Swarm {

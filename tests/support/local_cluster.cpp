@@ -55,7 +55,8 @@ void LocalCluster::start_worker(const std::string& region) {
   workers_[region] = std::make_unique<Background>(
       std::vector<std::string>{GODWIT_EXAMPLE_PROGRAM, to_string(server->data), region, kWorker,
                                config_.authority_file().parent_path().string(),
-                               (folder() / (region + "." + std::to_string(process) + ".acks")).string(), "0"},
+                               (folder() / (region + "." + std::to_string(process) + ".acks")).string(), "0",
+                               history_file(region).string()},
       config_.log_file(worker_certificate(region, kWorker)).string());
 }
 

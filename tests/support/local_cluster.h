@@ -34,7 +34,7 @@ class LocalCluster {
   int stop_server(const std::string& region);  // SIGTERM; its exit code
 
   // Worker "worker-0" of the region, training until an operator stops it. Each process appends its
-  // acknowledgements to a file of its own.
+  // acknowledgements to a file of its own, and its history to one for all of them.
   void start_worker(const std::string& region);
   void kill_worker(const std::string& region) { workers_.at(region)->kill_now(); }
   Background& worker(const std::string& region) { return *workers_.at(region); }
@@ -43,6 +43,7 @@ class LocalCluster {
   // All files of a region's workers, and how many acknowledgements they hold.
   std::vector<std::filesystem::path> acknowledgement_files(const std::string& region) const;
   std::size_t acknowledgements(const std::string& region) const;
+  std::filesystem::path history_file(const std::string& region) const { return folder() / (region + ".history"); }
 
   // The body of a 200; nullopt: anything else.
   std::optional<boost::json::object> get(const std::string& region, const std::string& target) const;

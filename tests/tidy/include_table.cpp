@@ -30,7 +30,7 @@ server/http       | base metrics net protocol                         | boost-js
                   |                                                   | asio@http_server.cpp beast@http_server.cpp
 server/app        | shared server/core server/storage server/control  | asio cli11 toml++ fmt os
                   | server/http                                       |
-server/cli        | base protocol net tensor codec                    | openssl boost-json beast asio cli11
+server/cli        | base protocol net tensor codec worker/client      | openssl boost-json beast asio cli11
                   |                                                   | toml++ fmt os
                   |                                                   | rocksdb@offline_reader.cpp
 server            | shared server/core server/storage server/control  | cli11 toml++ os
@@ -47,6 +47,7 @@ worker/app        | shared worker/core worker/client                  | cli11 to
 worker            | shared worker/core worker/client                  | cli11 toml++ os
                   | worker/collective worker/trainer worker/app       |
 
+tests/history     |                                                   | boost-json
 tests             | *                                                 |
 bench             | *                                                 |
 )";

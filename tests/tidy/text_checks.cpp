@@ -52,6 +52,7 @@ constexpr std::array kWallClockReaders = {
     WallClockReader{"shared/net/certificates.cpp", "dates of a new certificate"},
     WallClockReader{"shared/metrics/registry.cpp", "when the process started, for people"},
     WallClockReader{"server/http/http_server.cpp", "the Date header"},
+    WallClockReader{"server/app/checkpoints.cpp", "when a checkpoint was made, for people"},
     WallClockReader{"server/cli/doctor_command.cpp", "compares the clocks of machines"},
     WallClockReader{"server/app/boot.cpp", "a data directory's number: new, above the last, never compared"},
     WallClockReader{"worker/client/session.cpp", "a process's number: one that is too low is told so, and outdone"},

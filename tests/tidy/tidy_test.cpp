@@ -92,6 +92,15 @@ TEST(TidyIncludes, ServerAndWorkerAndTestsStayApart) {
             Rules{"include-arrow"});
 }
 
+TEST(TidyIncludes, TheHistoryCheckerSharesNothing) {
+  for (const char* header : {"shared/base/result.h", "server/core/store.h", "worker/core/rebase.h",
+                             "tests/support/clock.h"}) {
+    const std::string include = "#include \"" + std::string(header) + "\"\n";
+    EXPECT_EQ(rules(includes_in("tests/history/a.cpp", include)), Rules{"include-arrow"}) << header;
+  }
+  EXPECT_TRUE(clean(includes_in("tests/history/a.cpp", "#include <boost/json.hpp>\n")));
+}
+
 TEST(TidyIncludes, ALibraryStaysInItsFolderAndFile) {
   EXPECT_EQ(rules(includes_in("server/core/a.h", "#include <boost/asio/post.hpp>\n")),
             Rules{"third-party"});

@@ -21,6 +21,8 @@ void add_run_options(CLI::App& command, TrainCommand& train) {
   command.add_option("--ca", session.authority_file, "The cluster's CA (PEM)");
   command.add_option("--acknowledgements", session.acknowledgements_file,
                      "Append every acknowledgement to this file");
+  command.add_option("--history", session.history_file,
+                     "Append all that this worker does and sees to this file (JSON lines)");
 }
 
 void add_data_options(CLI::App& command, TrainCommand& train) {

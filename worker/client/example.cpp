@@ -1,5 +1,6 @@
 // Somebody's own training loop on Godwit: fits y = 3x - 1 by gradient descent, together with every other
 // worker of the run. Usage: example SERVER REGION NAME CERTIFICATES_FOLDER ACKNOWLEDGEMENTS_FILE STEPS
+// [HISTORY_FILE]
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +11,9 @@
 #include "worker/client/session.h"
 
 int main(int count, char** arguments) {
-  if (count != 7) return std::fprintf(stderr, "usage: example SERVER REGION NAME CERTIFICATES ACKS STEPS\n"), 2;
+  if (count != 7 && count != 8) {
+    return std::fprintf(stderr, "usage: example SERVER REGION NAME CERTIFICATES ACKS STEPS [HISTORY]\n"), 2;
+  }
   const std::string region = arguments[2], name = arguments[3], folder = std::string(arguments[4]) + "/";
   godwit::SessionOptions options;
   options.server = arguments[1];
@@ -20,6 +23,7 @@ int main(int count, char** arguments) {
   options.key_file = folder + region + "." + name + ".key";
   options.authority_file = folder + "ca.crt";
   options.acknowledgements_file = arguments[5];
+  if (count == 8) options.history_file = arguments[7];
   options.tokens_per_step = 16;
   godwit::Result<godwit::Session> session = godwit::Session::connect(options);
   if (!session) return std::fprintf(stderr, "error: %s\n", session.error().to_string().c_str()), 3;

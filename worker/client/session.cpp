@@ -6,6 +6,7 @@
 #include "shared/base/checksum.h"
 #include "shared/base/log.h"
 #include "shared/tensor/kernels.h"
+#include "worker/client/history.h"
 #include "worker/client/link.h"
 #include "worker/core/worker_core.h"
 
@@ -53,6 +54,9 @@ class Session::Implementation {
   Result<void> connect() {
     if (!options_.acknowledgements_file.empty() && !acknowledgements_) {
       return Error{Errc::kConfig, "cannot append to " + options_.acknowledgements_file};
+    }
+    if (!options_.history_file.empty()) {
+      if (Result<void> opened = history_.open(options_.history_file); !opened) return opened;
     }
     if (options_.tokens_per_step == 0) return Error{Errc::kConfig, "tokens_per_step must be above 0"};
     if (Result<void> started = link_.start(); !started) return started;
@@ -109,18 +113,29 @@ class Session::Implementation {
 
   Result<StepReport> finish(std::chrono::milliseconds deadline) {
     const TimePoint until = net::now() + deadline;
-    while (core_ && !core_->everything_acknowledged()) {
-      perform(core_->finish(theta_, net::now()));
-      if (core_->everything_acknowledged()) break;
-      if (Result<void> waited = wait(until, "not everything is acknowledged"); !waited) return waited.error();
-      if (Result<void> pumped = pump(); !pumped) return pumped.error();
+    if (core_) {
+      const Result<void> left = finish_until(&WorkerCore::everything_acknowledged, until, "acknowledged");
+      if (!left) return left.error();
+      link_.send(Leave{});
+      if (history_.is_open()) {
+        history_.end(finish_until(&WorkerCore::everything_named, until, "named").has_value());
+      }
     }
-    if (core_) link_.send(Leave{});
     link_.stop();
     return report();
   }
 
  private:
+  Result<void> finish_until(bool (WorkerCore::*everything)() const, TimePoint deadline, const std::string& what) {
+    while (!((*core_).*everything)()) {
+      perform(core_->finish(theta_, net::now()));
+      if (((*core_).*everything)()) break;
+      if (Result<void> waited = wait(deadline, "not everything is " + what); !waited) return waited;
+      if (Result<void> pumped = pump(); !pumped) return pumped;
+    }
+    return {};
+  }
+
   Result<void> agree_on_manifest(TimePoint deadline) {
     // Again and again: the offer or its answer may fall into a broken connection, and a server that has just
     // started may not reach the control store yet.
@@ -155,6 +170,7 @@ class Session::Implementation {
     settings.max_local_steps = welcome_->max_local_steps;
     settings.window = milliseconds(welcome_->window_ms);
     core_.emplace(settings, Layout(manifest_));
+    history_.start(options_.region + "/" + options_.name, settings);
   }
 
   // NaN never leaves this process: the caller learns of it here, with its parameters still in hand.
@@ -209,12 +225,17 @@ class Session::Implementation {
     } else if (std::holds_alternative<Stop>(message)) {
       report_.stop = true;
     } else if (core_) {
-      perform(core_->on_message(message, theta_, net::now()));
+      const WorkerEffects effects = core_->on_message(message, theta_, net::now());
+      history_.received(message, *core_);
+      perform(effects);
     }
   }
 
   void perform(const WorkerEffects& effects) {
-    for (const Message& message : effects.sends) link_.send(message);
+    for (const Message& message : effects.sends) {
+      history_.sent(message);
+      link_.send(message);
+    }
     for (std::size_t i = 0; i < effects.acknowledged.size(); ++i) {
       const PushId& id = effects.acknowledged[i];
       ++report_.acknowledged;
@@ -225,6 +246,7 @@ class Session::Implementation {
     for (const std::string& warning : effects.warnings) log::warning("client", warning);
     report_.merged |= effects.merged;
     report_.pushed |= effects.pushed;
+    report_.restored |= effects.restored;
   }
 
   StepReport report() {
@@ -240,6 +262,7 @@ class Session::Implementation {
   SessionOptions options_;
   client::Link link_;
   std::ofstream acknowledgements_;
+  client::History history_;
   std::optional<wire::Welcome> welcome_;
   std::optional<ManifestReply> manifest_reply_;
   std::string last_disconnect_;

@@ -35,6 +35,7 @@ struct SessionOptions {
   std::string key_file;              // PEM
   std::string authority_file;        // PEM: the cluster's CA
   std::string acknowledgements_file; // every acknowledgement is appended here; empty: not kept
+  std::string history_file;          // what this process does and sees is appended here (JSON lines); empty: not kept
   std::uint64_t tokens_per_step = 0; // tokens of one optimizer step: the weight of this worker
   std::chrono::milliseconds connect_deadline{30'000};  // first connection, and the wait for a model
   std::chrono::milliseconds stall_deadline{600'000};   // step() gives up waiting after this: kTimedOut
@@ -49,6 +50,7 @@ struct StepReport {
   bool synchronous = false;          // the mode of this worker now
   bool merged = false;               // parameters changed under the caller
   bool pushed = false;               // progress was pushed on at least one shard
+  bool restored = false;             // a checkpoint was restored: forget the inner optimizer's state
   bool stop = false;                 // an operator stopped the run: leave the loop
   std::chrono::nanoseconds waited{}; // time this call blocked
   std::uint64_t acknowledged = 0;    // pushes acknowledged so far (all shards)
@@ -71,7 +73,8 @@ class Session {
   // process took this one's name; kInvalid: a parameter is not finite.
   Result<StepReport> step(std::uint64_t tokens);
 
-  // Pushes what is left, waits until everything is acknowledged, leaves politely. Errors: kTimedOut.
+  // Pushes what is left, waits until everything is acknowledged, leaves politely. With a history, listens on until
+  // every push is named or the deadline has come. Errors: kTimedOut (not everything is acknowledged).
   Result<StepReport> finish(std::chrono::milliseconds deadline);
 
  private:

@@ -16,9 +16,14 @@ std::vector<float> ShardView::progress(const Parameters& theta) const {
   return q;
 }
 
-void ShardView::rebase(std::span<const float> next, bool spent, const Parameters& theta) {
+void ShardView::rebase(std::span<const float> next, const EntryHeader& head, Merged& merged,
+                       const Parameters& theta) {
   // A first anchor replaces whatever the caller started from; nobody trains before it.
-  const bool assign = head_.version == Version() || (spent && pending_->steps_since == 0);
+  const bool first = head_.version == Version();
+  const bool spent = merged.named.has_value();
+  merged.changed = true;
+  merged.restored = !first && head.restore_epoch > head_.restore_epoch;
+  const bool assign = first || merged.restored || (spent && pending_->steps_since == 0);
   theta.for_range(
       layout_.offset, layout_.parameters, [&](std::uint64_t at, std::span<float> values) {
         const std::span<const float> target = next.subspan(at, values.size());
@@ -33,6 +38,8 @@ void ShardView::rebase(std::span<const float> next, bool spent, const Parameters
         kernels::add(values, target);
       });
   std::copy(next.begin(), next.end(), anchor_.begin());
+  if (spent) pending_.reset();
+  if (pending_ && merged.restored) std::fill(pending_->q.begin(), pending_->q.end(), 0.0F);
 }
 
 Result<ShardView::Merged> ShardView::merge(const std::vector<Entry>& entries,
@@ -64,7 +71,11 @@ Result<ShardView::Merged> ShardView::merge(const std::vector<Entry>& entries,
           !decoded) {
         return decoded.error();
       }
-      kernels::add(values, update);
+      if (header.kind == EntryKind::kRestore) {
+        std::copy(update.begin(), update.end(), values.begin());
+      } else {
+        kernels::add(values, update);
+      }
       if (kernels::block_hash(values) != header.blocks[block].state) {
         return Error{Errc::kCorrupt, "version " + to_string(header.version) + " block " +
                                          std::to_string(block) +
@@ -82,11 +93,9 @@ Result<ShardView::Merged> ShardView::merge(const std::vector<Entry>& entries,
     version = header.version;
     previous = entry.hash;
   }
-  rebase(next, merged.named.has_value(), theta);
-  if (merged.named) pending_.reset();
+  rebase(next, entries.back().header, merged, theta);
   head_ = entries.back().header;
   head_hash_ = previous;
-  merged.changed = true;
   return merged;
 }
 
@@ -112,10 +121,8 @@ Result<ShardView::Merged> ShardView::replace(const Snapshot& snapshot,
     }
   }
   Merged merged;
-  merged.changed = true;
   if (named && pending_ && named->id == pending_->push.header.id) merged.named = named;
-  rebase(next, merged.named.has_value(), theta);
-  if (merged.named) pending_.reset();
+  rebase(next, *header, merged, theta);
   head_hash_ = entry_hash(view(snapshot.entry));
   head_ = std::move(*header);
   return merged;

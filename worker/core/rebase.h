@@ -5,6 +5,7 @@
 //   version naming my push    theta += A' - A + q    A = A'     once per push, applied or refused
 //   no step since the push    theta  = A'                       so that nothing drifts by rounding
 //   truncated version         the first rule with A' = A*: progress is kept on the reloaded anchor
+//   restored checkpoint       theta  = A', q = 0            progress on the model that is gone goes with it
 #pragma once
 
 #include <optional>
@@ -45,6 +46,7 @@ class ShardView {
     bool changed = false;              // theta changed
     std::optional<NamedPush> named;    // the pending push was named: it is no longer pending
     double staleness_rounds = 0;       // of that push
+    bool restored = false;             // a checkpoint was restored: steps since the last push are void, too
   };
   // Entries (anchor, last]. Errors, changing nothing: kForked (does not extend the anchor), kCorrupt (a block
   // fails its hash), kMalformed.
@@ -53,7 +55,8 @@ class ShardView {
   Result<Merged> replace(const Snapshot& snapshot, const std::optional<NamedPush>& named, const Parameters& theta);
 
  private:
-  void rebase(std::span<const float> next, bool spent, const Parameters& theta);
+  // To the anchor `next` of the entry `head`.
+  void rebase(std::span<const float> next, const EntryHeader& head, Merged& merged, const Parameters& theta);
 
   ShardId shard_;
   ShardLayout layout_;

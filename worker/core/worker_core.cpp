@@ -140,6 +140,7 @@ bool WorkerCore::push_shard(Shard& shard, PushKind kind, Round round, const Para
   header.round = round;
   header.base_version = shard.view.head().version;
   header.base_weight = shard.view.head().total_weight;
+  header.restore_epoch = shard.view.head().restore_epoch;
   header.steps = shard.steps;
   header.tokens = shard.tokens;
   header.weight = kind == PushKind::kInitial ? 1.0F : settings_.weight;
@@ -213,8 +214,10 @@ void WorkerCore::on_push_reply(const PushReply& reply, TimePoint now, WorkerEffe
       // Never accepted: its progress is still in theta - A and goes with the next push, under the
       // same number.
       effects.warnings.push_back("push refused: " + reply.detail);
-      shard.steps += pending->push.header.steps;
-      shard.tokens += pending->push.header.tokens;
+      if (pending->push.header.restore_epoch == shard.view.head().restore_epoch) {
+        shard.steps += pending->push.header.steps;
+        shard.tokens += pending->push.header.tokens;
+      }
       shard.next_sequence = reply.id.sequence;
       if (reply.newest > shard.incarnation && !shard.accepted) outdo(reply.newest, shard, effects);
       pending.reset();
@@ -238,7 +241,14 @@ void WorkerCore::on_pull_reply(const PullReply& reply, const Parameters& theta, 
     if (merged->named) {
       staleness_rounds_ = merged->staleness_rounds;
       if (merged->named->verdict != Verdict::kApplied)
-        effects.warnings.push_back("push named as refused");
+        effects.warnings.push_back(merged->named->verdict == Verdict::kDiscarded
+                                       ? "push discarded: a checkpoint was restored"
+                                       : "push named as refused");
+    }
+    if (merged->restored) {
+      effects.restored = true;
+      shard.steps = 0;
+      shard.tokens = 0;
     }
   }
   // Without news a server that holds no more pulls answers at once: do not ask in a circle.
@@ -261,6 +271,7 @@ void WorkerCore::pull(Shard& shard, TimePoint now, WorkerEffects& effects) const
 
 std::string WorkerCore::must_wait() const {
   if (!ready()) return "for the model";
+  if (restoring()) return "for the restored checkpoint on every shard";
   for (const Shard& shard : shards_) {
     if (!shard.view.pending()) continue;
     const std::string what = "for push " +
@@ -295,6 +306,12 @@ bool WorkerCore::everything_acknowledged() const {
   return std::all_of(shards_.begin(), shards_.end(), [](const Shard& s) {
     return s.steps == 0 && (!s.view.pending() || s.view.pending()->acknowledged);
   });
+}
+
+bool WorkerCore::restoring() const {
+  const RestoreEpoch first = shards_.front().view.head().restore_epoch;
+  return std::any_of(shards_.begin(), shards_.end(),
+                     [first](const Shard& s) { return s.view.head().restore_epoch != first; });
 }
 
 bool WorkerCore::synchronous() const {

@@ -32,6 +32,7 @@ struct WorkerEffects {
   std::vector<std::string> warnings;      // refused pushes, reloads
   std::optional<TimePoint> deadline;
   bool merged = false;                    // theta changed
+  bool restored = false;                  // to a checkpoint, on some shard
   bool pushed = false;
 
   void wake_at(TimePoint when) { deadline = deadline ? std::min(*deadline, when) : when; }
@@ -60,6 +61,7 @@ class WorkerCore {
   bool ready() const;               // every shard has an anchor
   bool everything_named() const;    // nothing is pending
   bool everything_acknowledged() const;
+  bool restoring() const;           // a restored checkpoint has not reached every shard
   bool synchronous() const;         // all shards show sync at one mode_epoch
   Round highest_round() const;
   const ShardView& shard(ShardId id) const { return shards_[id.value()].view; }

@@ -49,6 +49,9 @@ class LocalSteps {
     return loss;
   }
 
+ // Moments of gradients of another model would mislead it.
+  void forget() { optimizer_ = AdamW(model_.layout()); }
+
  private:
   Model& model_;
   std::span<const std::uint8_t> text_;
@@ -130,6 +133,7 @@ Result<Progress> train(Model& model, std::span<const std::uint8_t> text,
     const Result<StepReport> report = run.step(options.tokens_per_step());
     if (!report) return report.error();
     last = *report;
+    if (last.restored) local.forget();
     ++steps;
     whole.add(loss, last);
     recent.add(loss, last);

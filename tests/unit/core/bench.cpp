@@ -27,6 +27,7 @@ Push make_push(const PushParts& parts, const std::vector<float>& d) {
   header.round = Round(parts.round);
   header.base_version = parts.base;
   header.base_weight = parts.base_weight;
+  header.restore_epoch = RestoreEpoch(parts.restore_epoch);
   header.steps = parts.steps;
   header.tokens = static_cast<std::uint64_t>(parts.weight) * parts.steps;
   header.weight = parts.weight;
@@ -184,8 +185,12 @@ void Bench::begin(const std::vector<float>& model) {
 }
 
 void Bench::set_mode(Mode mode, std::uint64_t epoch, std::uint32_t sync_steps) {
-  const ControlItem item{std::string(control_keys::kRunMode), ModeSetting{mode, ModeEpoch(epoch), sync_steps}.encode(),
-                         Revision(1000 + epoch)};
+  set_item(control_keys::kRunMode, ModeSetting{mode, ModeEpoch(epoch), sync_steps}.encode());
+}
+
+void Bench::set_item(std::string_view key, const Bytes& value) {
+  revision_ = revision_.next();
+  const ControlItem item{std::string(key), value, revision_};
   for (std::uint32_t region = 0; region < nodes_.size(); ++region) {
     if (nodes_[region].core) perform(region, core(region).on_control(item, now_));
   }

@@ -29,6 +29,7 @@ struct PushParts {
   PushKind kind = PushKind::kPseudoGradient;
   Version base{};
   double base_weight = 0;
+  std::uint64_t restore_epoch = 0;
 };
 Push make_push(const PushParts& parts, const std::vector<float>& d);
 std::vector<float> filled(float first);  // first, first + 1, ... over the small model
@@ -56,6 +57,8 @@ class Bench {
   void push(std::uint32_t region, const PushParts& parts, const std::vector<float>& d);
   // The initial model, from region 0.
   void begin(const std::vector<float>& model);
+  // What every region hears from the control store.
+  void set_item(std::string_view key, const Bytes& value);
   void set_mode(Mode mode, std::uint64_t epoch, std::uint32_t sync_steps = 1);
   void deliver(std::uint32_t from, std::uint32_t to,
                const Message& message);  // as if it came over the link
@@ -107,6 +110,7 @@ class Bench {
   TimePoint now_{seconds(1)};
   MemoryStore control_store_;
   mutable ControlState control_ = *ControlState::load(control_store_, now_);
+  Revision revision_{1000};  // of what set_item() tells
   bool hold_offers_ = false;
   bool settling_ = false;
 };

@@ -69,10 +69,12 @@ TEST(Records, SnapshotRoundTrip) {
   EXPECT_EQ(read->values, values);
   EXPECT_EQ(read->velocity, velocity);
   expect_prefixes_refused(bytes, records::decode_snapshot_block);
-  const auto head = records::decode_snapshot_head(records::encode_snapshot_head({3, Version(17)}));
-  ASSERT_TRUE(head);
-  EXPECT_EQ(head->id, 3U);
-  EXPECT_EQ(head->oldest, Version(17));
+  const std::vector<records::SnapshotHead> heads = {{3, Version(17), Version(19)}, {4, Version(20), Version(20)}};
+  EXPECT_EQ(*records::decode_snapshots(records::encode_snapshots(heads)), heads);
+  expect_prefixes_refused(records::encode_snapshots(heads), records::decode_snapshots);
+  const std::vector<records::Pin> pins = {{Version(3), Hash(9)}};
+  EXPECT_EQ(*records::decode_pins(records::encode_pins(pins)), pins);
+  expect_prefixes_refused(records::encode_pins(pins), records::decode_pins);
 }
 
 TEST(Records, KeysSortByShardThenVersionThenKind) {

@@ -123,8 +123,7 @@ TEST_F(RecoveryTest, AnotherInputThanTheOneCommittedIsFound) {
 
 TEST_F(RecoveryTest, AChangedSnapshotBlockIsFound) {
   rounds(20);
-  const records::SnapshotHead head =
-      *records::decode_snapshot_head(**bench_.store(0).get(Family::kMeta, records::meta_key('s', ShardId())));
+  const records::SnapshotHead head = Retention::load(bench_.store(0), ShardId())->newest();
   const Bytes key = records::snapshot_key(ShardId(), head.id, 1);
   records::SnapshotBlock block = *records::decode_snapshot_block(**bench_.store(0).get(Family::kSnapshot, key));
   ASSERT_LT(block.version, bench_.shard(0).state().version()) << "there is a version to compare with";

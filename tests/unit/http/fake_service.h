@@ -50,8 +50,30 @@ class FakeService final : public AdminService {
           shard, version.value_or(Version(9)), entry_hash, {block_hash, Hash(~0ULL)}});
     });
   }
-  void model(Callback<Result<SharedBytes>> done) override {
+  void rebuilt_hashes(ShardId asked_shard, Version version, Callback<Result<BlockHashesReport>> done) override {
+    answer([asked_shard, version, done] { done(BlockHashesReport{asked_shard, version, Hash(0xeeb), {}}); });
+  }
+  void model(ModelRequest request, Callback<Result<SharedBytes>> done) override {
+    asked_model = request;
     answer([this, done] { done(model_file); });
+  }
+  void checkpoints(Callback<Result<CheckpointsReport>> done) override {
+    answer([this, done] { done(CheckpointsReport{"us-west", {checkpoint}}); });
+  }
+  void create_checkpoint(std::string reason, Callback<Result<CheckpointReport>> done) override {
+    checkpoint.reason = std::move(reason);
+    answer([this, done] { done(checkpoint); });
+  }
+  void pin_checkpoint(std::uint64_t id, bool pinned, Callback<Result<CheckpointReport>> done) override {
+    checkpoint.pinned = pinned;
+    answer_for(id, done);
+  }
+  void remove_checkpoint(std::uint64_t id, Callback<Result<CheckpointReport>> done) override {
+    ++removals;
+    answer_for(id, done);
+  }
+  void restore_checkpoint(std::uint64_t id, Callback<Result<RestoreReport>> done) override {
+    answer([id, done] { done(RestoreReport{id, RestoreEpoch(5)}); });
   }
   void set_mode(ModeRequest request, Callback<Result<ModeReport>> done) override {
     asked = request;
@@ -87,10 +109,19 @@ class FakeService final : public AdminService {
   Hash entry_hash{0xabc};
   Hash block_hash{1};
   std::optional<ModeRequest> asked;
+  std::optional<ModelRequest> asked_model;
+  CheckpointReport checkpoint{4, 1'700'000'000, "by hand", false, false, {{Version(812), Hash(0xab), true, ""}}};
+  int removals = 0;
   int stops = 0;
   bool hold = false;
 
  private:
+  void answer_for(std::uint64_t id, Callback<Result<CheckpointReport>> done) {
+    answer([this, id, done] {
+      if (id != checkpoint.id) return done(Error{Errc::kNotFound, "there is no checkpoint " + std::to_string(id)});
+      done(checkpoint);
+    });
+  }
   void answer(std::function<void()> answer) {
     if (!hold) return answer();
     const std::lock_guard lock(mutex_);

@@ -233,5 +233,49 @@ TEST_F(RouterTest, OddTargetsAreRefused) {
   }
 }
 
+TEST_F(RouterTest, CheckpointsAreListedWithWhatIsKeptHere) {
+  const auto list = json_of(ask(get("/api/v1/checkpoints")));
+  EXPECT_EQ(list.at("schema").as_string(), "godwit.checkpoints/v1");
+  EXPECT_EQ(list.at("region").as_string(), "us-west");
+  const auto& item = list.at("items").at(0);
+  EXPECT_EQ(item.at("id").as_string(), "4");
+  EXPECT_EQ(item.at("shards").at(0).at("version").as_string(), "812");
+  EXPECT_TRUE(item.at("shards").at(0).at("kept").as_bool());
+}
+
+TEST_F(RouterTest, CheckpointsAreMadePinnedRestoredAndRemovedByWhoeverHasTheToken) {
+  const auto made = json_of(ask(post("/api/v1/checkpoints", R"({"reason": "new data"})")));
+  EXPECT_EQ(made.at("reason").as_string(), "new data");
+  EXPECT_EQ(json_of(ask(post("/api/v1/checkpoints", ""))).at("reason").as_string(), "by hand");
+  EXPECT_TRUE(json_of(ask(post("/api/v1/checkpoints/4/pin", R"({"pinned": true})"))).at("pinned").as_bool());
+  EXPECT_EQ(json_of(ask(post("/api/v1/checkpoints/4/restore", ""))).at("restore_epoch").as_string(), "5");
+  Request remove = post("/api/v1/checkpoints/4", "");
+  remove.method = "DELETE";
+  EXPECT_EQ(ask(remove).status, 200);
+  EXPECT_EQ(service.removals, 1);
+  remove.authorization.clear();
+  EXPECT_EQ(ask(remove).status, 401);
+  EXPECT_EQ(service.removals, 1);
+}
+
+TEST_F(RouterTest, AWrongCheckpointRequestNamesTheMistake) {
+  EXPECT_EQ(ask(post("/api/v1/checkpoints/9/pin", R"({"pinned": true})")).status, 404);
+  EXPECT_EQ(ask(post("/api/v1/checkpoints/x/restore", "")).status, 400);
+  const Response wrong = ask(post("/api/v1/checkpoints/4/pin", R"({"pin": true})"));
+  EXPECT_EQ(wrong.status, 400);
+  EXPECT_NE(body_of(wrong).find("pinned"), std::string::npos) << body_of(wrong);
+}
+
+TEST_F(RouterTest, AnyVersionOfTheModelCanBeAskedFor) {
+  EXPECT_EQ(ask(get("/api/v1/run/model?version=12")).status, 200);
+  EXPECT_EQ(service.asked_model->version, Version(12));
+  EXPECT_EQ(ask(get("/api/v1/run/model?checkpoint=4")).status, 200);
+  EXPECT_EQ(service.asked_model->checkpoint, 4U);
+  EXPECT_EQ(ask(get("/api/v1/run/model?checkpoint=4&version=12")).status, 400);
+  EXPECT_EQ(ask(get("/api/v1/run/model?version=new")).status, 400);
+  EXPECT_EQ(json_of(ask(get("/api/v1/shards/1/hashes?version=7&rebuild"))).at("entry_hash").as_string(),
+            "0000000000000eeb");
+}
+
 }  // namespace
 }  // namespace godwit::http

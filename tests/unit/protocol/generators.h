@@ -39,6 +39,7 @@ inline PushHeader push() {
   push.round = id<Round>();
   push.base_version = id<Version>();
   push.base_weight = amount();
+  push.restore_epoch = id<RestoreEpoch>();
   push.steps = *rc::gen::arbitrary<std::uint32_t>();
   push.tokens = *rc::gen::arbitrary<std::uint64_t>();
   push.weight = static_cast<float>(amount());
@@ -77,6 +78,7 @@ inline ContributionHeader contribution() {
   contribution.beta = static_cast<float>(amount());
   contribution.base_version = id<Version>();
   contribution.base_weight = amount();
+  contribution.restore_epoch = id<RestoreEpoch>();
   contribution.members = some(5, member);
   contribution.blocks = some(5, [] {
     return ContributionHeader::BlockPart{codec(), *rc::gen::arbitrary<std::uint32_t>(), id<Hash>()};
@@ -108,6 +110,7 @@ inline EntryHeader entry() {
   entry.mode = member_of(Mode::kAsync, Mode::kSync);
   entry.mode_epoch = id<ModeEpoch>();
   entry.sync_steps = *rc::gen::arbitrary<std::uint32_t>();
+  entry.restore_epoch = id<RestoreEpoch>();
   entry.regime = member_of(Regime::kFresh, Regime::kMemoryless);
   entry.outer = member_of(Outer::kNone, Outer::kNesterov);
   entry.learning_rate = static_cast<float>(amount());

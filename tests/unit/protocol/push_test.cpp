@@ -64,9 +64,9 @@ TEST(PushHeaders, NameWhatIsWrong) {
 
 TEST(PushHeaders, AnotherFormatIsUnsupported) {
   Bytes bytes = PushHeader{}.encode();
-  bytes[0] = std::byte{2};
+  bytes[0] = std::byte{1};
   EXPECT_EQ(PushHeader::decode(bytes).error(),
-            (Error{Errc::kUnsupported, "push header: format 2 is not known here, 1 is"}));
+            (Error{Errc::kUnsupported, "push header: format 1 is not known here, 2 is"}));
 }
 
 TEST(ContributionHeaders, AnAbsurdCountIsRefusedBeforeAnyAllocation) {
@@ -100,12 +100,13 @@ TEST(ContributionHeaders, GoldenBytes) {
   contribution.round = Round(12);
   contribution.base_version = Version(11);
   contribution.base_weight = 1.5;
+  contribution.restore_epoch = RestoreEpoch(0x77);
   contribution.members = {
       {{WorkerId(5), Incarnation(6), SequenceNo(3)}, 256, 4, 1024, 0.5F, Verdict::kApplied}};
   contribution.blocks = {{{CodecId::kInt8, true}, 4096, Hash(0xAABBCCDD)}};
   EXPECT_EQ(hex(contribution.encode()),
-            "01020000000807060504030201070000000000000001000000020c0000000000000001000000000b"
-            "00000000000000000000000000f83f01000000050000000000000006000000000000000300000000"
+            "02020000000807060504030201070000000000000001000000020c0000000000000001000000000b"
+            "00000000000000000000000000f83f770000000000000001000000050000000000000006000000000000000300000000"
             "000000000080430400000000040000000000000000003f01010000008300100000ddccbbaa000000"
             "00");
 }

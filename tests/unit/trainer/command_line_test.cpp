@@ -35,6 +35,8 @@ TEST(CommandLine, ReadsATrainCommand) {
                                  "k",
                                  "--ca",
                                  "a",
+                                 "--history",
+                                 "h",
                                  "--data",
                                  "text",
                                  "--regions",
@@ -49,6 +51,7 @@ TEST(CommandLine, ReadsATrainCommand) {
   const TrainCommand& train = std::get<TrainCommand>(command);
   EXPECT_EQ(train.session.server, "localhost:7000");
   EXPECT_EQ(train.session.authority_file, "a");
+  EXPECT_EQ(train.session.history_file, "h");
   EXPECT_EQ(train.region_index, 2U);
   EXPECT_EQ(train.options.batch, 4U);
   EXPECT_EQ(train.options.learning_rate.schedule_tokens, 1000U);

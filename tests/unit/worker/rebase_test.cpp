@@ -163,6 +163,40 @@ RC_GTEST_PROP(Rebase, ASnapshotThatNamesThePushSpendsIt, ()) {
   RC_ASSERT(worker.parameters() == plus(worker.log.values(), later));
 }
 
+RC_GTEST_PROP(Rebase, ARestoreTakesTheProgressWithIt, (bool from_snapshot)) {
+  Trainee worker(whole_numbers());
+  worker.train(whole_numbers());
+  worker.push(1);
+  worker.train(whole_numbers());
+  const Values past = whole_numbers();
+  const Entry restored = worker.log.append_restore(past, 1);
+  if (from_snapshot) {
+    worker.log.append(whole_numbers());
+    RC_ASSERT(worker.view.replace(worker.log.snapshot(), std::nullopt, worker.theta)->restored);
+  } else {
+    RC_ASSERT(worker.merge(restored).restored);
+    RC_ASSERT(worker.parameters() == past);
+  }
+  RC_ASSERT(worker.parameters() == worker.log.values());
+  RC_ASSERT(worker.view.pending());  // it waits for its verdict
+  const Values later = whole_numbers();
+  worker.train(later);
+  worker.merge(worker.log.append(whole_numbers(), {{push_id(1), Verdict::kDiscarded}}));
+  RC_ASSERT(worker.parameters() == plus(worker.log.values(), later));
+}
+
+TEST(Rebase, AForkWithTheSameRestoreKeepsProgress) {
+  Trainee worker(Values(kTinyParameters, 1));
+  worker.merge(worker.log.append_restore(Values(kTinyParameters, 5), 1));
+  worker.train(Values(kTinyParameters, 2));
+  TinyLog other;
+  other.append(Values(kTinyParameters, 1));
+  other.append_restore(Values(kTinyParameters, 5), 1);
+  other.append(Values(kTinyParameters, 3));
+  EXPECT_FALSE(worker.view.replace(other.snapshot(), std::nullopt, worker.theta)->restored);
+  EXPECT_EQ(worker.parameters(), Values(kTinyParameters, 10));
+}
+
 TEST(Rebase, WithoutAStepSinceThePushTheAnchorIsAssignedBitForBit) {
   Trainee worker(Values(kTinyParameters, 0.1F));
   worker.train(

@@ -1,5 +1,7 @@
 #include "tests/unit/worker/tiny_log.h"
 
+#include <algorithm>
+
 #include "shared/base/checksum.h"
 #include "shared/codec/codec.h"
 #include "shared/tensor/kernels.h"
@@ -26,6 +28,21 @@ Entry TinyLog::append(const std::vector<float>& update, const std::vector<NamedB
     contribution.members.push_back({push.id, 1, 1, 1, 1, Verdict::kApplied});
     header.contributions.push_back(contribution);
   }
+  return change(std::move(header), update);
+}
+
+Entry TinyLog::append_restore(const std::vector<float>& values, std::uint64_t restore_epoch) {
+  EntryHeader header = head_.header;
+  header.kind = EntryKind::kRestore;
+  header.restore_epoch = RestoreEpoch(restore_epoch);
+  header.contributions.clear();
+  header.blocks.clear();
+  std::fill(values_.begin(), values_.end(), 0.0F);
+  return change(std::move(header), values);
+}
+
+// P += update, which is also what the payloads hold.
+Entry TinyLog::change(EntryHeader header, const std::vector<float>& update) {
   std::vector<SharedBytes> payloads;
   for (const Block& block : layout_.blocks) {
     const auto part = std::span(update).subspan(block.offset, block.count);

@@ -26,11 +26,14 @@ class TinyLog {
   Entry append(const std::vector<float>& update, const std::vector<NamedBy>& named = {});
   // A version that leaves P alone and shows this mode.
   Entry append_mode(Mode mode, std::uint32_t sync_steps);
+  // A version that says P := values.
+  Entry append_restore(const std::vector<float>& values, std::uint64_t restore_epoch);
   Snapshot snapshot() const;
   const std::vector<float>& values() const { return values_; }
   Version version() const { return head_.header.version; }
 
  private:
+  Entry change(EntryHeader header, const std::vector<float>& update);
   Entry next(EntryHeader header, std::vector<SharedBytes> payloads);
 
   ShardLayout layout_;
