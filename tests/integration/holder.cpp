@@ -15,6 +15,7 @@ Holder::Holder(std::uint16_t port, ByteView plain) : descriptor_(net::connect_to
 
 Holder::Holder(std::uint16_t port, const net::CertifiedKey& own, ByteView secret)
     : descriptor_(net::connect_to(port)), ssl_(net::client_session(own, descriptor_)) {
+  const net::NoPipeSignal no_pipe_signal;
   std::size_t count = 0;
   if (SSL_connect(ssl_.get()) == 1 && !secret.empty()) {
     SSL_write_ex(ssl_.get(), secret.data(), secret.size(), &count);

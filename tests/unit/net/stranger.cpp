@@ -89,7 +89,24 @@ SslHandle client_session(const std::optional<CertifiedKey>& own, int descriptor)
   return ssl;
 }
 
+NoPipeSignal::NoPipeSignal() {
+  sigset_t pipe;
+  ::sigemptyset(&pipe);
+  ::sigaddset(&pipe, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &pipe, &before_);
+}
+
+NoPipeSignal::~NoPipeSignal() {
+  sigset_t pipe;
+  ::sigemptyset(&pipe);
+  ::sigaddset(&pipe, SIGPIPE);
+  const timespec at_once{};
+  while (::sigtimedwait(&pipe, nullptr, &at_once) > 0) continue;
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
 Encounter visit(const Stranger& stranger) {
+  const NoPipeSignal no_pipe_signal;
   Encounter encounter;
   const int descriptor = connect_to(stranger.port);
   if (!stranger.before_tls.empty()) {
@@ -108,6 +125,7 @@ Encounter visit(const Stranger& stranger) {
 }
 
 Encounter receive_caller(int listening, const CertifiedKey& own) {
+  const NoPipeSignal no_pipe_signal;
   Encounter encounter;
   const int descriptor = ::accept(listening, nullptr, nullptr);
   limit_waits(descriptor);

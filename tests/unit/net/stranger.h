@@ -2,6 +2,7 @@
 // own.
 #pragma once
 
+#include <csignal>
 #include <optional>
 #include <string>
 
@@ -29,6 +30,19 @@ struct Encounter {
 
 // Returns when the server has closed, at the latest after ten seconds.
 Encounter visit(const Stranger& stranger);
+
+// OpenSSL writes to sockets that the other side may have closed: while this lives, its thread gets no SIGPIPE for it.
+// The process does not ignore it, since the code under test must do without.
+class NoPipeSignal {
+ public:
+  NoPipeSignal();
+  ~NoPipeSignal();
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+
+ private:
+  sigset_t before_{};
+};
 
 // Its parts, for those who do not take turns: a connected socket whose calls take ten seconds at most, and a session
 // over it, in front of its handshake.
