@@ -48,6 +48,7 @@ struct PushReply {
   reason @3 :UInt16;              # numbers of godwit::Errc
   detail @4 :Text;
   retryAfterMs @5 :UInt32;
+  newest @6 :UInt64;              # refused as of an older process: the incarnation of the newest; else 0
 }
 
 # payloads: kEntries: for each entry its encoded header, then one per block that the header lists;

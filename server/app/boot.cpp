@@ -1,7 +1,9 @@
 // RegionServer: from an open store to a running core.
+#include <algorithm>
 #include <boost/asio/post.hpp>
 
 #include "server/app/region_server.h"
+#include "server/app/run_settings.h"
 #include "server/core/records.h"
 #include "shared/base/log.h"
 
@@ -16,19 +18,18 @@ constexpr Duration kControlTick = milliseconds(100);
 
 Result<Incarnation> RegionServer::read_incarnation() {
   const Bytes key = records::meta_key('i');
-  // Acknowledgements that nothing backs die with the process, so its sequence numbers must, too.
-  if (settings_.ack != AckClass::kMemory) {
-    Result<std::optional<Bytes>> stored = store_->get(Family::kMeta, key);
-    if (!stored) return stored.error();
-    if (*stored) {
-      const Result<std::uint64_t> value = records::decode_u64(**stored);
-      if (!value) return value.error();
-      return Incarnation(*value);
-    }
+  std::uint64_t last = 0;
+  Result<std::optional<Bytes>> stored = store_->get(Family::kMeta, key);
+  if (!stored) return stored.error();
+  if (*stored) {
+    const Result<std::uint64_t> value = records::decode_u64(**stored);
+    if (!value) return value.error();
+    // Acknowledgements that nothing backs die with the process, so its sequence numbers must, too.
+    if (settings_.ack != AckClass::kMemory) return Incarnation(*value);
+    last = *value;
   }
-  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-  const auto value = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count());
+  // A clock, so that a directory that was lost has no namesake; above the last one, wherever the clock was set to.
+  const std::uint64_t value = std::max(net::wall_microseconds(), last + 1);
   Batch batch;
   batch.put(Family::kMeta, key, records::encode_u64(value));
   batch.sync = true;
@@ -47,6 +48,7 @@ Result<std::optional<Manifest>> RegionServer::read_stored_manifest() const {
 
 Result<void> RegionServer::learn_manifest(const Manifest& manifest) {
   if (manifest_) return {};
+  if (Result<void> fits = fits_in_memory(manifest, physical_memory_bytes()); !fits) return fits;
   Batch batch;
   batch.put(Family::kMeta, records::meta_key('m'), manifest.encode());
   batch.sync = true;

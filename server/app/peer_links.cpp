@@ -118,7 +118,11 @@ void PeerLinks::attach(RegionId region, const std::shared_ptr<net::MessageStream
     ++peer.connections;
   }
   if (old) {
-    old->connection().close(Error{Errc::kClosed, "replaced by a newer connection of the same region"});
+    // Often the same process, whose link broke on its side only. A twin hears why it flaps; to stop for it would be to
+    // stop at another region's word.
+    old->connection().close(
+        Error{Errc::kConflict, "a newer connection of the server of region '" + config_.regions[region.value()] +
+                                   "' took this one's place: if that repeats, two processes run with its certificate"});
     handlers_.disconnected(region);
   }
   log::info("link", "to " + config_.regions[region.value()] + " is up");

@@ -114,6 +114,18 @@ Result<void> may_converse(const net::Identity& peer, const Standpoint& here) {
   return forbidden("operators use the admin port");
 }
 
+Result<void> may_greet(const net::Identity& peer, const wire::Hello& hello) {
+  const auto differs = [](std::string_view what, const std::string& said, std::string_view certified) {
+    return forbidden("HELLO says " + std::string(what) + " '" + said + "', the certificate '" +
+                     std::string(certified) + "': start this process with the files of that " + std::string(what));
+  };
+  if (hello.cluster != peer.cluster) return differs("cluster", hello.cluster, peer.cluster);
+  if (hello.role != net::name(peer.role)) return differs("role", hello.role, net::name(peer.role));
+  if (hello.region != peer.region) return differs("region", hello.region, peer.region);
+  if (hello.name != peer.name) return differs("name", hello.name, peer.name);
+  return {};
+}
+
 Result<void> may_send(WorkerId from, const net::Incoming& incoming) {
   const Message* message = std::get_if<Message>(&incoming);
   if (message == nullptr) return forbidden("workers do not reach the control store");

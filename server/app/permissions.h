@@ -20,6 +20,8 @@ struct Standpoint {
 
 // Workers of this region and servers of the others may open a conversation. Error: kForbidden.
 Result<void> may_converse(const net::Identity& peer, const Standpoint& here);
+// HELLO repeats what the certificate says: whoever says something else was started with another's files. kForbidden.
+Result<void> may_greet(const net::Identity& peer, const wire::Hello& hello);
 // A worker trains: it offers a model, joins, pushes and pulls in its own name. Errors: kForbidden.
 Result<void> may_send(WorkerId from, const net::Incoming& incoming);
 // A region speaks about itself, or as a leader: who leads changes, so epochs judge that, in the

@@ -21,6 +21,14 @@ constexpr Duration kHelloDeadline = seconds(5);
 // Entries and snapshots that a worker has asked for; one that does not read them is cut off.
 constexpr std::size_t kWorkerQueueBytes = 512U << 20;
 
+Result<void> greet(const net::Identity& peer, const net::Frame& first) {
+  if (first.kind != MessageKind::kHello) {
+    return Error{Errc::kMalformed, "a conversation starts with HELLO"};
+  }
+  const Result<wire::Hello> hello = wire::decode_hello(first.control);
+  return hello ? may_greet(peer, *hello) : Result<void>(hello.error());
+}
+
 }  // namespace
 
 Result<std::unique_ptr<RegionServer>> RegionServer::start(ClusterConfig config,
@@ -232,21 +240,17 @@ std::optional<RegionId> RegionServer::other_region(const net::Identity& peer) co
 
 asio::awaitable<void> RegionServer::serve(std::shared_ptr<net::Connection> connection) {
   Result<net::Frame> first = co_await connection->read(net::now() + kHelloDeadline);
-  const Result<wire::Hello> hello =
-      !first ? Result<wire::Hello>(first.error())
-      : first->kind == MessageKind::kHello
-          ? wire::decode_hello(first->control)
-          : Error{Errc::kMalformed, "a conversation starts with HELLO"};
-  if (!hello) {
+  const net::Identity& peer = connection->peer();
+  const Result<void> greeted = first ? greet(peer, *first) : Result<void>(first.error());
+  if (!greeted) {
     log::warning("listener",
-                 "refused " + connection->remote_address() + ": " + hello.error().to_string());
-    co_return connection->close(hello.error());
+                 "refused " + connection->remote_address() + ": " + greeted.error().to_string());
+    co_return connection->close(greeted.error());
   }
   net::Frame reply;
   reply.kind = MessageKind::kWelcome;
   reply.control = wire::encode(welcome());
   if (const Result<void> sent = connection->try_send(std::move(reply)); !sent) co_return;
-  const net::Identity& peer = connection->peer();
   if (peer.role == net::Role::kWorker) co_return co_await workers_->serve(std::move(connection));
   const std::optional<RegionId> region = other_region(peer);
   GODWIT_CHECK(region.has_value(), "admit lets in workers and servers of other regions only");
@@ -267,6 +271,8 @@ asio::awaitable<std::optional<Result<Manifest>>> RegionServer::agree_on_strand(M
     offered.shards = config_.run.shards;  // how the model is cut is the cluster's to say
     offered.block_parameters = config_.run.block_parameters;
     if (Result<void> valid = offered.validate(); !valid) co_return Result<Manifest>(valid.error());
+    if (Result<void> fits = fits_in_memory(offered, physical_memory_bytes()); !fits)
+      co_return Result<Manifest>(fits.error());
     Result<Manifest> agreed = co_await offer_manifest(*control_, std::move(offered));
     if (!agreed) co_return agreed;
     if (const Result<void> learned = learn_manifest(*agreed); !learned)

@@ -1,5 +1,7 @@
 #include "server/app/run_settings.h"
 
+#include <unistd.h>
+
 namespace godwit::app {
 
 RunSettings run_settings(const ClusterConfig& config) {
@@ -29,6 +31,22 @@ RunSettings run_settings(const ClusterConfig& config) {
   settings.entry_cache_bytes = limits.entry_cache_bytes;
   settings.pull_reply_bytes = limits.pull_reply_bytes;
   return settings;
+}
+
+Result<void> fits_in_memory(const Manifest& manifest, std::uint64_t memory_bytes) {
+  constexpr std::uint64_t kBytesPerParameter = 2 * sizeof(float);
+  std::uint64_t parameters = 0;
+  for (const ManifestTensor& tensor : manifest.tensors) parameters += tensor.count();
+  if (parameters <= memory_bytes / kBytesPerParameter) return {};
+  const auto mebibytes = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+  return Error{Errc::kTooLarge,
+               "the model has " + std::to_string(parameters) + " parameters, for which a server needs " +
+                   mebibytes(parameters * kBytesPerParameter) + " at least; this one's machine has " +
+                   mebibytes(memory_bytes) + ": train a smaller model, or use larger machines"};
+}
+
+std::uint64_t physical_memory_bytes() {
+  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace godwit::app

@@ -7,7 +7,7 @@ namespace godwit::app {
 
 asio::awaitable<void> WorkerSessions::serve(std::shared_ptr<net::Connection> connection) {
   const WorkerId id = worker_id(connection->peer());
-  const std::string name = connection->peer().name;
+  const std::string name = connection->peer().name, region = connection->peer().region;
   auto stream = std::make_shared<net::MessageStream>(std::move(connection));
   std::shared_ptr<net::MessageStream> old;
   {
@@ -19,7 +19,9 @@ asio::awaitable<void> WorkerSessions::serve(std::shared_ptr<net::Connection> con
   }
   if (old) {
     old->connection().close(
-        Error{Errc::kConflict, "another connection of worker '" + name + "' replaced this one"});
+        Error{Errc::kConflict, "another process connected as worker '" + name + "' of region '" + region +
+                                   "' and takes its place: stop one of the two, or give it a name and a certificate "
+                                   "of its own"});
     handlers_.left(id);
   }
   log::info("worker", name + " connected from " + stream->connection().remote_address());

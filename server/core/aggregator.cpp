@@ -104,8 +104,9 @@ bool Aggregator::repeated(const Push& push, Effects& effects) {
                               ? known->second.last
                               : SequenceNo();
   if (known != accepted_.end() && id.incarnation < known->second.incarnation) {
-    reply(id, PushOutcome::kRefused, effects,
-          {Errc::kConflict, "a newer process of this worker has pushed"});
+    PushReply refusal{state_.shard(), id, PushOutcome::kRefused, Errc::kConflict,
+                      "a newer process of this worker has pushed", 0, known->second.incarnation};
+    effects.send(id.worker, std::move(refusal));
     return true;
   }
   if (id.sequence <= last) {

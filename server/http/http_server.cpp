@@ -14,6 +14,7 @@
 #include <boost/beast/http.hpp>
 #include <chrono>
 #include <exception>
+#include <list>
 #include <random>
 #include <thread>
 
@@ -90,6 +91,8 @@ class HttpServer::Impl : public std::enable_shared_from_this<HttpServer::Impl> {
   };
 
   asio::awaitable<void> accept();
+  // Closes a connection whose request is not there yet. False: there is none.
+  bool make_room();
   asio::awaitable<void> serve(beast::tcp_stream stream);
   asio::awaitable<Response> answer(Request request);
   asio::awaitable<bool> send(beast::tcp_stream& stream, const Response& response,
@@ -103,6 +106,7 @@ class HttpServer::Impl : public std::enable_shared_from_this<HttpServer::Impl> {
   std::unique_ptr<Router> router_;
   std::uint16_t port_ = 0;
   std::size_t connections_ = 0;
+  std::list<beast::tcp_stream*> reading_;  // those of which a request is read, the longest-waiting first
   std::uint64_t next_request_ = std::random_device()();
   std::thread thread_;
   asio::io_context context_{1};
@@ -159,10 +163,17 @@ asio::awaitable<void> HttpServer::Impl::accept() {
       log::warning("http", "accepting a connection: " + error.message());
       asio::steady_timer pause(context_, kAcceptPause);
       co_await pause.async_wait(kWait);
-    } else if (connections_ < options_.connection_limit) {
+    } else if (connections_ < options_.connection_limit || make_room()) {
       spawn(serve(beast::tcp_stream(std::move(socket))));
     }
   }
+}
+
+bool HttpServer::Impl::make_room() {
+  if (reading_.empty()) return false;
+  reading_.front()->close();
+  reading_.pop_front();
+  return true;
 }
 
 Request HttpServer::Impl::read_request(const Parser& parser) {
@@ -199,7 +210,9 @@ asio::awaitable<void> HttpServer::Impl::serve(beast::tcp_stream stream) {
     parser.header_limit(static_cast<std::uint32_t>(options_.header_bytes_limit));
     parser.body_limit(options_.body_bytes_limit);
     stream.expires_after(options_.request_deadline);
+    reading_.push_back(&stream);
     const auto [error, bytes] = co_await beast::http::async_read(stream, buffer, parser, kWait);
+    std::erase(reading_, &stream);
     if (error) {
       const std::optional<Response> refused = refusal(error, options_);
       if (refused) co_await send(stream, *refused, "", false);

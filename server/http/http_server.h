@@ -19,7 +19,8 @@ struct HttpOptions {
   std::uint16_t port = 0;          // 0: any free one, see HttpServer::port()
   std::string token;               // what changes (and, beyond loopback, reads) must send
   bool reads_need_token = false;
-  std::size_t connection_limit = 64;            // one more is closed at once
+  // One more takes the place of the one that has waited longest for a request; it is closed where all are answered.
+  std::size_t connection_limit = 64;
   std::size_t header_bytes_limit = 16U << 10U;  // 431
   std::size_t body_bytes_limit = 64U << 10U;    // 413
   Duration request_deadline = seconds(10);  // for one whole request to arrive, idle time included

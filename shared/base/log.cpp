@@ -3,6 +3,9 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <string>
+
 namespace godwit::log {
 namespace {
 
@@ -28,7 +31,9 @@ void start(std::string_view name, Level level) {
 }
 
 void write(Level level, std::string_view module, std::string_view message) {
-  spdlog::default_logger_raw()->log(to_spdlog(level), "[{}] {}", module, message);
+  std::string line(message);  // it may quote a stranger, who would like to write lines of his own
+  std::ranges::replace_if(line, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, '?');
+  spdlog::default_logger_raw()->log(to_spdlog(level), "[{}] {}", module, line);
 }
 
 }  // namespace godwit::log

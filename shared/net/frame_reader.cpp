@@ -5,7 +5,9 @@
 namespace godwit::net {
 namespace {
 
-// Bytes by which a buffer grows: touched while still in the cache.
+// Bytes by which a buffer grows: touched while still in the cache. The first are few, since a header may be followed
+// by nothing.
+constexpr std::size_t kFirstBytes = 4u << 10;
 constexpr std::size_t kGrowthBytes = 128u << 10;
 // Bytes read in one go before other connections of this thread get a turn.
 constexpr std::size_t kBurstBytes = 1u << 20;
@@ -21,7 +23,9 @@ Result<FrameReader::Progress> FrameReader::fill(TlsStream& stream, std::size_t w
       burst_bytes_ = 0;
       return Progress::kBurst;
     }
-    if (filled_ == buffer.size()) buffer.resize(std::min(wanted, filled_ + kGrowthBytes));
+    if (filled_ == buffer.size()) {
+      buffer.resize(std::min(wanted, filled_ + (filled_ == 0 ? kFirstBytes : kGrowthBytes)));
+    }
     const Result<std::size_t> count = stream.read(std::span(buffer).subspan(filled_));
     if (!count) return ended(count.error());
     if (*count == 0) {

@@ -1,8 +1,10 @@
 #include "shared/net/listener.h"
 
-#include <atomic>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
+#include <deque>
+#include <map>
+#include <mutex>
 #include <optional>
 
 #include "shared/base/log.h"
@@ -18,20 +20,79 @@ using boost::system::error_code;
 // Pause after accept() failed, for example because file descriptors ran out.
 constexpr Duration kAcceptPause = milliseconds(100);
 
-// One of a limited number, for as long as it lives.
-class Place {
+// A connection before its session.
+struct HalfOpen {
+  asio::any_io_executor strand;
+  TlsStream* stream = nullptr;  // on the strand; null when it is a session, or gone
+  bool evicted = false;         // on the strand
+};
+
+// Those that there are, the longest-waiting first. Any thread.
+class WaitingRoom {
  public:
-  explicit Place(std::atomic<std::size_t>& count) : count_(&count) { ++*count_; }
-  Place(Place&& other) noexcept : count_(std::exchange(other.count_, nullptr)) {}
-  Place& operator=(Place&&) = delete;
-  ~Place() { leave(); }
-  void leave() {
-    if (count_ != nullptr) --*std::exchange(count_, nullptr);
+  // The one that has to go for it, when there are `limit` already.
+  std::shared_ptr<HalfOpen> enter(std::shared_ptr<HalfOpen> one, std::size_t limit) {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<HalfOpen> oldest;
+    if (waiting_.size() >= limit) {
+      oldest = std::move(waiting_.front());
+      waiting_.pop_front();
+    }
+    waiting_.push_back(std::move(one));
+    return oldest;
+  }
+  void leave(const std::shared_ptr<HalfOpen>& one) {
+    const std::lock_guard lock(mutex_);
+    std::erase(waiting_, one);
+  }
+  std::size_t size() const {
+    const std::lock_guard lock(mutex_);
+    return waiting_.size();
   }
 
  private:
-  std::atomic<std::size_t>* count_;
+  mutable std::mutex mutex_;
+  std::deque<std::shared_ptr<HalfOpen>> waiting_;
 };
+
+// Sessions, by peer. Any thread.
+class SessionCount {
+ public:
+  // False when the peer has `limit` already.
+  bool enter(const std::string& peer, std::size_t limit) {
+    const std::lock_guard lock(mutex_);
+    std::size_t& of_peer = of_peers_[peer];
+    if (of_peer >= limit) return false;
+    ++of_peer;
+    ++all_;
+    return true;
+  }
+  void leave(const std::string& peer) {
+    const std::lock_guard lock(mutex_);
+    const auto found = of_peers_.find(peer);
+    if (--found->second == 0) of_peers_.erase(found);
+    --all_;
+  }
+  std::size_t size() const {
+    const std::lock_guard lock(mutex_);
+    return all_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::size_t> of_peers_;
+  std::size_t all_ = 0;
+};
+
+// In place of a Connection, which a stranger does not get. A socket that takes nothing at once has a peer that
+// does not read.
+void say_goodbye(TlsStream& stream, const Error& why) {
+  const Frame frame = make_goodbye(why);
+  const EncodedHeader header = encode_header(frame.header());
+  Bytes bytes(header.begin(), header.end());
+  bytes.insert(bytes.end(), frame.control.begin(), frame.control.end());
+  (void)stream.write(bytes);
+}
 
 }  // namespace
 
@@ -51,7 +112,7 @@ class Listener::Impl {
   // Each holds `self` until it returns.
   static asio::awaitable<void> accept_loop(std::shared_ptr<Impl> self);
   static asio::awaitable<void> serve(std::shared_ptr<Impl> self, tcp::socket socket,
-                                     Place half_open);
+                                     std::shared_ptr<HalfOpen> half_open);
 
   TaskGroup& group_;
   const asio::any_io_executor executor_;
@@ -63,12 +124,13 @@ class Listener::Impl {
   std::optional<tcp::socket> socket_;
   error_code accept_error_;
   std::uint16_t port_ = 0;
-  std::atomic<std::size_t> half_open_ = 0;
-  std::atomic<std::size_t> sessions_ = 0;
+  WaitingRoom waiting_;
+  SessionCount sessions_;
 
  private:
   static void begin_accept(const std::shared_ptr<Impl>& self);
   void take_in(const std::shared_ptr<Impl>& self, tcp::socket socket);
+  Result<void> enter(const Identity& peer);
   void refuse(const std::string& remote, const Error& why) const;
 };
 
@@ -134,43 +196,56 @@ asio::awaitable<void> Listener::Impl::accept_loop(std::shared_ptr<Impl> self) {
 }
 
 void Listener::Impl::take_in(const std::shared_ptr<Impl>& self, tcp::socket socket) {
-  const std::size_t half_open = half_open_;
-  if (half_open >= options_.half_open_limit || half_open + sessions_ >= options_.session_limit) {
+  if (sessions_.size() >= options_.session_limit) {
     refuse(remote_address(socket), Error{Errc::kOverloaded, "too many connections"});
     return;
   }
   set_socket_options(socket, options_.connection);
   const asio::any_io_executor strand = socket.get_executor();
-  group_.spawn(strand, serve(self, std::move(socket), Place(half_open_)));
+  const auto half_open = std::make_shared<HalfOpen>(HalfOpen{strand});
+  if (const auto oldest = waiting_.enter(half_open, options_.half_open_limit)) {
+    asio::post(oldest->strand, [oldest] {
+      oldest->evicted = true;
+      if (oldest->stream != nullptr) oldest->stream->close();
+    });
+  }
+  group_.spawn(strand, serve(self, std::move(socket), half_open));
+}
+
+// Whether `peer` may come in; it counts as a session from here on.
+Result<void> Listener::Impl::enter(const Identity& peer) {
+  if (handlers_.admit) {
+    if (Result<void> admitted = handlers_.admit(peer); !admitted) return admitted;
+  }
+  const std::string name = format_identity(peer);
+  if (sessions_.enter(name, options_.peer_session_limit)) return {};
+  return Error{Errc::kOverloaded, name + " has " + std::to_string(options_.peer_session_limit) +
+                                      " connections already; is it started more than once?"};
 }
 
 asio::awaitable<void> Listener::Impl::serve(std::shared_ptr<Impl> self, tcp::socket socket,
-                                            Place half_open) {
+                                            std::shared_ptr<HalfOpen> half_open) {
   ConnectionOptions options = self->options_.connection;
   auto stream =
       std::make_unique<TlsStream>(std::move(socket), self->context_, options.key_update_bytes);
-  const std::string remote = stream->remote_address();
+  half_open->stream = stream.get();
+  if (half_open->evicted) stream->close();
   const Result<void> shaken = co_await stream->handshake(now() + self->options_.handshake_deadline);
-  if (!shaken) {
-    self->refuse(remote, shaken.error());
-    co_await stream->finish(now() + kCloseDeadline);  // let the alert arrive
-    co_return;
+  const Result<Identity> peer = shaken ? stream->peer() : Result<Identity>(shaken.error());
+  const Result<void> entered = peer ? self->enter(*peer) : Result<void>(peer.error());
+  if (!entered) {
+    const Error evicted{Errc::kOverloaded, "too many connections whose handshake takes long"};
+    self->refuse(stream->remote_address(), half_open->evicted ? evicted : entered.error());
+    if (shaken) say_goodbye(*stream, entered.error());
+    co_await stream->finish(now() + kCloseDeadline);  // let the alert, or GOODBYE, arrive
   }
-  Result<Identity> peer = stream->peer();
-  Result<void> admitted = peer ? Result<void>() : Result<void>(peer.error());
-  if (peer && self->handlers_.admit) admitted = self->handlers_.admit(*peer);
-  if (peer && admitted && self->handlers_.options) options = self->handlers_.options(*peer);
-  Identity identity = peer ? std::move(*peer) : Identity();
-  auto connection =
-      Connection::start(self->group_, std::move(stream), std::move(identity), std::move(options));
-  const Place session(self->sessions_);
-  half_open.leave();
-  if (!admitted) {
-    self->refuse(remote, admitted.error());
-    connection->close(admitted.error());
-    co_return;
-  }
+  half_open->stream = nullptr;
+  self->waiting_.leave(half_open);
+  if (!entered) co_return;
+  if (self->handlers_.options) options = self->handlers_.options(*peer);
+  auto connection = Connection::start(self->group_, std::move(stream), *peer, std::move(options));
   co_await self->handlers_.session(std::move(connection));
+  self->sessions_.leave(format_identity(*peer));
 }
 
 Listener::Listener(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -191,8 +266,8 @@ Result<std::unique_ptr<Listener>> Listener::start(TaskGroup& group, asio::any_io
 Listener::~Listener() { close(); }
 
 std::uint16_t Listener::port() const { return impl_->port_; }
-std::size_t Listener::session_count() const { return impl_->sessions_; }
-std::size_t Listener::half_open_count() const { return impl_->half_open_; }
+std::size_t Listener::session_count() const { return impl_->sessions_.size(); }
+std::size_t Listener::half_open_count() const { return impl_->waiting_.size(); }
 
 void Listener::close() {
   asio::post(impl_->acceptor_.get_executor(), [impl = impl_] {

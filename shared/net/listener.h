@@ -13,11 +13,12 @@ namespace godwit::net {
 struct ListenOptions {
   std::string host = "127.0.0.1";  // an address of this machine; "0.0.0.0" or "::" for all
   std::uint16_t port = 0;          // 0: any free one, see Listener::port()
-  // Connections whose handshake is not done, and all connections. Above either limit a new
-  // connection is closed at once, without an answer: a flood costs us no memory and no
-  // cryptography.
+  // Connections that are not sessions yet. One more takes the place of the one that has waited longest: who only
+  // holds places keeps nobody out.
   std::size_t half_open_limit = 64;
+  // Sessions of all peers, and of one. Above either limit a new connection is closed.
   std::size_t session_limit = 1024;
+  std::size_t peer_session_limit = 8;
   Duration handshake_deadline = seconds(5);
   ConnectionOptions connection;
 };

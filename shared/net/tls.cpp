@@ -13,6 +13,9 @@ namespace {
 // Read-ahead buffer of a connection, in bytes: fewer system calls; more memory per connection.
 constexpr std::size_t kReadBufferBytes = 128u << 10;
 
+// 112 bits: no RSA below 2048, no SHA-1. Said here, since a system's own configuration may say less.
+constexpr int kSecurityLevel = 2;
+
 Error bad_configuration(std::string_view what) {
   return Error{Errc::kConfig, "TLS: " + std::string(what) + ": " + last_openssl_error()};
 }
@@ -56,6 +59,7 @@ Result<Identity> present(SSL_CTX* context, const CertifiedKey& own) {
 }
 
 bool set_profile(SSL_CTX* context, const std::string& cipher_suites) {
+  SSL_CTX_set_security_level(context, kSecurityLevel);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_read_ahead(context, 1);
@@ -64,6 +68,18 @@ bool set_profile(SSL_CTX* context, const std::string& cipher_suites) {
          SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) == 1 &&
          SSL_CTX_set_num_tickets(context, 0) == 1 && SSL_CTX_set_max_early_data(context, 0) == 1 &&
          SSL_CTX_set_ciphersuites(context, cipher_suites.c_str()) == 1;
+}
+
+// What went wrong deep inside is queued first, such as "EVP lib"; what it means for the session comes after it.
+unsigned long most_telling_error() {
+  unsigned long telling = ERR_get_error();
+  while (telling != 0 && ERR_GET_LIB(telling) != ERR_LIB_SSL) {
+    const unsigned long next = ERR_get_error();
+    if (next == 0) break;
+    if (ERR_GET_LIB(next) == ERR_LIB_SSL) telling = next;
+  }
+  ERR_clear_error();
+  return telling;
 }
 
 Error describe_reason(const ssl_st* session, int reason) {
@@ -77,6 +93,8 @@ Error describe_reason(const ssl_st* session, int reason) {
                              "; both sides need unexpired certificates of the same cluster CA");
     case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
       return unauthenticated("the peer sent no certificate; give it one of this cluster");
+    case SSL_R_BAD_SIGNATURE:
+      return unauthenticated("the peer does not hold the key of its certificate; give it both files of one pair");
     case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
     case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
     case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
@@ -107,6 +125,9 @@ Result<Identity> certificate_identity(X509* certificate) {
   const bool says_authority = (X509_get_extension_flags(certificate) & EXFLAG_CA) != 0;
   if (says_authority || X509_check_ca(certificate) != 0) {
     return refused("it is an authority, not a leaf");
+  }
+  if ((X509_get_key_usage(certificate) & KU_DIGITAL_SIGNATURE) == 0) {
+    return refused("its key is not for signatures, without which nobody proves to hold it");
   }
   const NamesHandle names(static_cast<GENERAL_NAMES*>(
       X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
@@ -166,8 +187,7 @@ Result<Identity> peer_identity(const ssl_st* session) {
 
 Error describe_tls_failure(const ssl_st* session, int ssl_error) {
   const int system_error = errno;
-  const unsigned long code = ERR_get_error();
-  ERR_clear_error();
+  const unsigned long code = most_telling_error();
   if (ssl_error == SSL_ERROR_ZERO_RETURN) return Error{Errc::kClosed, "the peer closed the stream"};
   if (code == 0) {
     return Error{Errc::kClosed,

@@ -69,6 +69,7 @@ struct PushReply {
   Errc reason = Errc::kInternal;
   std::string detail;
   std::uint32_t retry_after_ms = 0;
+  Incarnation newest{};  // refused as of an older process: the newest process of this worker; else 0
 };
 enum class PullOutcome : std::uint8_t { kNotModified = 1, kEntries = 2, kSnapshot = 3 };
 struct NamedPush {

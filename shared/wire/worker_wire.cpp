@@ -179,6 +179,7 @@ WireMessage encode_one(const PushReply& reply) {
     out.setReason(static_cast<std::uint16_t>(reply.reason));
     out.setDetail(text_field(detail));
     out.setRetryAfterMs(reply.retry_after_ms);
+    out.setNewest(reply.newest.value());
   };
   return {MessageKind::kPushReply, build_control<schema::PushReply>(fill), {}};
 }
@@ -194,6 +195,7 @@ Result<Message> decode_push_reply(ByteView control) {
     reply.reason = fields.error_code("reason", in.getReason());
     reply.detail = fields.text("detail", in.getDetail());
     reply.retry_after_ms = in.getRetryAfterMs();
+    reply.newest = Incarnation(in.getNewest());
     return fields.done<Message>(std::move(reply));
   };
   return read_control<schema::PushReply>("push reply", control, convert);

@@ -63,9 +63,12 @@ asio::awaitable<void> stop(net::TaskGroup& group) { co_await group.stop(); }
 
 }  // namespace
 
+net::CertifiedKey authority(const ClusterConfig& config) {
+  return {read_file(config.authority_file()), read_file(config.key_file("ca"))};
+}
+
 net::CertifiedKey forge(const ClusterConfig& config, const net::Identity& identity) {
-  const net::CertifiedKey authority{read_file(config.authority_file()), read_file(config.key_file("ca"))};
-  Result<net::CertifiedKey> issued = net::issue_certificate(authority, identity, net::valid_for_days(1));
+  Result<net::CertifiedKey> issued = net::issue_certificate(authority(config), identity, net::valid_for_days(1));
   GODWIT_REQUIRE(issued.has_value(), issued.error().to_string());
   return std::move(*issued);
 }

@@ -10,6 +10,8 @@
 
 namespace godwit::integration {
 
+// The authority of this cluster, key included.
+net::CertifiedKey authority(const ClusterConfig& config);
 // A certificate of this cluster's own authority, for whomever.
 net::CertifiedKey forge(const ClusterConfig& config, const net::Identity& identity);
 

@@ -2,26 +2,22 @@
 // run goes on.
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "server/app/permissions.h"
 #include "shared/base/byte_stream.h"
 #include "shared/base/checksum.h"
-#include "tests/integration/impostor.h"
-#include "tests/support/local_cluster.h"
-#include "tests/unit/net/stranger.h"
+#include "tests/integration/besieged.h"
+#include "tests/unit/net/bad_peers.h"
 
 namespace godwit::integration {
 namespace {
 
+using net::BadPeer;
 using net::Stranger;
 using support::eventually;
 
-constexpr auto kLimit = std::chrono::seconds(20);
 constexpr std::size_t kRepetitions = 200;
 constexpr std::size_t kWarmUp = 50;
 constexpr std::size_t kGrowthLimitKiB = 4 * 1024;
-const std::string kHome = "home", kAway = "away", kAbsent = "absent";  // kAbsent's server never runs
 
 // One thing that a peer should not do, and what the server's log must say about it.
 struct Attack {
@@ -30,46 +26,31 @@ struct Attack {
   std::string reason;
 };
 
-class Security : public ::testing::Test {
+class Security : public Besieged {
  protected:
-  Security() : cluster_(plan(), [](ClusterConfig& config) { config.run.leaders = {RegionId(0), RegionId(1)}; }) {
-    worker_ = forge(config(), own_worker_);
-    server_ = forge(config(), {config().name, kAbsent, net::Role::kServer, kAbsent});
+  // Those who call, with their ports and what they say filled in.
+  std::vector<BadPeer> bad_peers_of(const net::Identity& welcome, const std::string& wrong_region) const {
+    std::vector<BadPeer> table = net::bad_peers(authority(config()), welcome, wrong_region);
+    std::erase_if(table, [](const BadPeer& bad) { return bad.fault == BadPeer::kOfServer; });
+    for (BadPeer& bad : table) {
+      bad.stranger.port = home().data.port;
+      bad.stranger.send = hello(welcome);
+    }
+    return table;
   }
 
-  void SetUp() override {
-    cluster_.start_server(kHome);
-    cluster_.start_server(kAway);
-    cluster_.start_worker(kHome);
-    ASSERT_TRUE(trains_on()) << cluster_.logs();
-  }
-
-  void TearDown() override {
-    EXPECT_TRUE(cluster_.server(kHome).running()) << "the server died\n" << cluster_.logs();
-    if (!cluster_.worker(kHome).running()) cluster_.start_worker(kHome);
-    EXPECT_TRUE(trains_on()) << "the run stands still\n" << cluster_.logs();
-  }
-
-  static cli::InitFlags plan() {
-    cli::InitFlags plan;
-    plan.regions = kHome + "," + kAway + "," + kAbsent;
-    plan.window = "300ms";
-    plan.block_parameters = 1024;
-    return plan;
-  }
-
-  const ClusterConfig& config() const { return cluster_.config(); }
-  const ServerConfig& home() const { return *config().find_server(kHome); }
-
-  // Two versions more than now, on both shards, at home.
-  bool trains_on() const {
-    std::vector<support::ShardView> before;
-    return eventually(kLimit, [&] {
-      const std::vector<support::ShardView> now = cluster_.shards(kHome);
-      if (now.empty()) return false;
-      if (before.empty()) before = now;
-      return now[0].version >= before[0].version + 2 && now[1].version >= before[1].version + 2;
-    });
+  // Nothing but a reason comes back, and the log of that region's server names it.
+  void expect_refused(const BadPeer& bad, const std::string& port, const net::Identity& welcome) {
+    SCOPED_TRACE(bad.name + " as " + net::format_identity(welcome) + " at " + port);
+    const std::size_t seen = cluster_.server_log(port).size();
+    Stranger stranger = bad.stranger;
+    stranger.port = config().find_server(port)->data.port;
+    const Bytes received = visit(stranger).received;
+    EXPECT_TRUE(received.empty() || is_goodbye(received));
+    EXPECT_TRUE(eventually(kLimit, [&] {
+      const std::string log = cluster_.server_log(port).substr(seen);
+      return log.find("refused 127.0.0.1:") != std::string::npos && log.find(bad.reason) != std::string::npos;
+    })) << "the log does not say '" << bad.reason << "' but\n" << cluster_.server_log(port).substr(seen);
   }
 
   // Each attack is carried out, and the log names the reason.
@@ -85,52 +66,9 @@ class Security : public ::testing::Test {
     }
   }
 
-  Stranger stranger(const std::optional<net::CertifiedKey>& own, Bytes send = {}) const {
-    Stranger stranger;
-    stranger.port = home().data.port;
-    stranger.own = own;
-    stranger.send = std::move(send);
-    return stranger;
-  }
-  Stranger with_identity(const std::string& region, net::Role role, const std::string& cluster = "") const {
-    return stranger(forge(config(), {cluster.empty() ? config().name : cluster, region, role, "someone"}));
-  }
-  std::vector<Attack> strangers() const {
-    const auto authority = net::create_authority(config().name, net::valid_for_days(1));
-    const auto false_worker = net::issue_certificate(*authority, own_worker_, net::valid_for_days(1));
-    Stranger garbage = stranger(std::nullopt);
-    garbage.tls = false;
-    garbage.before_tls = Bytes(4096, std::byte{'x'});
-    Stranger old_tls = stranger(worker_);
-    old_tls.only_tls_1_2 = true;
-    const auto attack = [](const char* name, const Stranger& who, const char* reason) {
-      return Attack{name, [who] { visit(who); }, reason};
-    };
-    return {attack("another authority", stranger(*false_worker), "unauthenticated"),
-            attack("no certificate", stranger(std::nullopt), "unauthenticated"),
-            attack("garbage instead of TLS", garbage, "malformed"),
-            attack("TLS 1.2", old_tls, "unsupported"),
-            attack("another cluster", with_identity(kHome, net::Role::kWorker, "other"), "of cluster 'other'"),
-            attack("a worker of another region", with_identity(kAway, net::Role::kWorker),
-                   "forbidden: workers talk only to their own region's server"),
-            attack("a server of this region", with_identity(kHome, net::Role::kServer),
-                   "forbidden: a server of this very region"),
-            attack("a server of no region", with_identity("mars", net::Role::kServer),
-                   "forbidden: cluster.toml knows no region 'mars'"),
-            attack("an operator", with_identity(kHome, net::Role::kOperator), "forbidden: operators use")};
-  }
-
-  static Bytes frame(MessageKind kind, const Bytes& control) {
-    const net::EncodedHeader header =
-        net::encode_header({kind, static_cast<std::uint32_t>(control.size()), 0, 0});
-    Bytes bytes(header.begin(), header.end());
-    bytes.insert(bytes.end(), control.begin(), control.end());
-    return bytes;
-  }
   // HELLO, then `more`, whatever it is.
   Bytes greeting(const Bytes& more) const {
-    const wire::Hello hello{wire::kConversationVersion, config().name, "worker", kHome, own_worker_.name, Hash()};
-    Bytes bytes = frame(MessageKind::kHello, wire::encode(hello));
+    Bytes bytes = hello(own_worker_);
     bytes.insert(bytes.end(), more.begin(), more.end());
     return bytes;
   }
@@ -155,16 +93,19 @@ class Security : public ::testing::Test {
     gigabytes.put(std::uint64_t{1});
     gigabytes.put(std::uint32_t{4U << 20});
     gigabytes.put(~std::uint32_t{0});
-    Stranger cut_off = stranger(worker_, greeting(announcing(100, 0)));
+    ByteWriter payloads;
+    payloads.put(~std::uint32_t{0});
+    Stranger cut_off = stranger(kHome, worker_, greeting(announcing(100, 0)));
     cut_off.leave = true;
     Bytes wrong_checksum = announcing(10, 0);
     wrong_checksum.back() ^= std::byte{1};
     const auto attack = [this](const char* name, Bytes bytes, const char* reason) {
-      return Attack{name, [who = stranger(worker_, std::move(bytes))] { visit(who); }, reason};
+      return Attack{name, [who = stranger(kHome, worker_, std::move(bytes))] { visit(who); }, reason};
     };
     return {attack("a frame of 2 GiB", greeting(announcing(1U << 31, 0)), "too-large"),
             attack("a payload of 4 GiB", greeting(announcing(0, ~0U)), "too-large"),
             attack("a transfer of 4 GiB", greeting(frame(MessageKind::kPush, gigabytes.take())), "too-large"),
+            attack("four billion payloads", greeting(frame(MessageKind::kPush, payloads.take())), "too-large"),
             attack("a header with a wrong checksum", greeting(wrong_checksum), "malformed"),
             attack("a message kind that nobody knows", greeting(frame(MessageKind(999), Bytes(4))), "unsupported"),
             attack("a message that does not parse", greeting(frame(MessageKind::kSkip, Bytes(64))), "malformed"),
@@ -219,26 +160,54 @@ class Security : public ::testing::Test {
                  "rounds are announced by the leader of shard 0 only"),
             says("a server trains", server_, Message(push(app::worker_id(own_worker_))), "a server may not send Push")};
   }
-
-  std::size_t resident_kib() {
-    std::ifstream in("/proc/" + std::to_string(cluster_.server(kHome).pid()) + "/status");
-    for (std::string word; in >> word;) {
-      if (word == "VmRSS:") {
-        std::size_t kib = 0;
-        in >> kib;
-        return kib;
-      }
-    }
-    return 0;
-  }
-
-  support::LocalCluster cluster_;
-  const net::Identity own_worker_{config().name, kHome, net::Role::kWorker, "impostor"};
-  net::CertifiedKey worker_;  // may converse at home
-  net::CertifiedKey server_;  // may, too: of kAbsent
 };
 
-TEST_F(Security, StrangersAreRefusedBeforeTheySayAWord) { expect_refused(strangers()); }
+// At both servers: the one that hosts the control store, and another. Each has one port for all that speak TLS.
+TEST_F(Security, BadPeersAreRefusedAtEveryPortBeforeTheyAreHeard) {
+  std::size_t kinds = 0, visits = 0;
+  for (const std::string port : {kHome, kAway}) {
+    const net::Identity worker = identity(port, net::Role::kWorker, "impostor");
+    const net::Identity server = identity(kAbsent, net::Role::kServer, kAbsent);
+    const std::string elsewhere = port == kHome ? kAway : kHome;
+    for (const auto& [welcome, wrong_region] : {std::pair(worker, elsewhere), {server, port}}) {
+      const std::vector<BadPeer> table = bad_peers_of(welcome, wrong_region);
+      for (const BadPeer& bad : table) expect_refused(bad, port, welcome);
+      kinds = table.size();
+      visits += kinds;
+      EXPECT_TRUE(welcomes(port, welcome)) << net::format_identity(welcome) << " at " << port;
+    }
+    EXPECT_TRUE(cluster_.server(port).running());
+  }
+  std::printf("security: %zu kinds of bad peers, %zu refused as worker or server at 2 ports\n", kinds, visits);
+  EXPECT_GE(kinds, 30U);
+}
+
+TEST_F(Security, AGreetingThatIsNotTheCertificatesIsRefused) {
+  const auto says = [this](const char* field, net::Identity claimed, const char* reason) {
+    return Attack{field, [this, claimed] { visit(stranger(kHome, worker_, hello(claimed))); }, reason};
+  };
+  expect_refused({says("cluster", {"other", kHome, net::Role::kWorker, "impostor"}, "HELLO says cluster 'other'"),
+                  says("region", identity(kAway, net::Role::kWorker, "impostor"), "HELLO says region 'away'"),
+                  says("role", identity(kHome, net::Role::kServer, "impostor"), "HELLO says role 'server'"),
+                  says("name", identity(kHome, net::Role::kWorker, "worker-0"), "HELLO says name 'worker-0'")});
+}
+
+TEST_F(Security, TwoWorkersOfOneNameAreToldSo) {
+  const std::size_t acknowledged = cluster_.acknowledgements(kHome);
+  EXPECT_TRUE(welcomes(kHome, identity(kHome, net::Role::kWorker, "worker-0")));
+  EXPECT_NE(cluster_.worker(kHome).wait(kLimit), 0);
+  EXPECT_NE(cluster_.logs().find("another process connected as worker 'worker-0' of region 'home'"), std::string::npos)
+      << cluster_.logs();
+  EXPECT_GE(cluster_.acknowledgements(kHome), acknowledged);
+}
+
+TEST_F(Security, TwoServersOfOneRegionAreToldSo) {
+  EXPECT_TRUE(welcomes(kHome, identity(kAway, net::Role::kServer, kAway)));
+  EXPECT_TRUE(eventually(kLimit, [&] {
+    return cluster_.server_log(kAway).find("two processes run with its certificate") != std::string::npos;
+  })) << cluster_.logs();
+  EXPECT_TRUE(cluster_.server(kAway).running());
+}
 
 TEST_F(Security, BrokenFramesEndTheirOwnConnection) { expect_refused(broken_frames()); }
 
@@ -256,14 +225,18 @@ TEST_F(Security, APushOfAnotherModelIsRefusedByName) {
 
 TEST_F(Security, MemoryDoesNotGrowWithAttacks) {
   cluster_.kill_worker(kHome);  // so that only attacks are at work
-  std::vector<Attack> attacks = strangers();
+  std::vector<Attack> attacks;
+  for (const BadPeer& bad : bad_peers_of(own_worker_, kAway)) {
+    attacks.push_back({bad.name, [who = bad.stranger] { visit(who); }, bad.reason});
+    attacks.back().perform();  // once, before anything is measured
+  }
   for (auto& more : {broken_frames(), wrong_words()}) attacks.insert(attacks.end(), more.begin(), more.end());
   std::size_t before = 0;
   for (std::size_t i = 0; i < kWarmUp + kRepetitions; ++i) {
-    if (i == kWarmUp) before = resident_kib();
+    if (i == kWarmUp) before = resident_kib(kHome);
     attacks[i % attacks.size()].perform();
   }
-  const std::size_t after = resident_kib();
+  const std::size_t after = resident_kib(kHome);
   std::printf("security: resident %zu KiB, %zu KiB after %zu attacks\n", before, after, kRepetitions);
   EXPECT_GT(before, 0U);
   EXPECT_LT(after, before + kGrowthLimitKiB);

@@ -37,6 +37,27 @@ constexpr std::array kImpurities = {
     Impurity{"this_thread", "a core has no threads; return the next deadline to the caller"},
 };
 
+constexpr std::array kWallClockWords = {"system_clock::now", "high_resolution_clock::now", "wall_microseconds",
+                                        "gettimeofday",      "CLOCK_REALTIME",             "time(nullptr)",
+                                        "std::time(",        "timespec_get"};
+
+struct WallClockReader {
+  string_view path;
+  string_view purpose;
+};
+
+// Besides these, TLS reads it when it compares a certificate's dates, and the log when it writes a line.
+constexpr std::array kWallClockReaders = {
+    WallClockReader{"shared/net/clock.h", "defines wall_microseconds()"},
+    WallClockReader{"shared/net/certificates.cpp", "dates of a new certificate"},
+    WallClockReader{"shared/metrics/registry.cpp", "when the process started, for people"},
+    WallClockReader{"server/http/http_server.cpp", "the Date header"},
+    WallClockReader{"server/app/checkpoints.cpp", "when a checkpoint was made, for people"},
+    WallClockReader{"server/cli/doctor_command.cpp", "compares the clocks of machines"},
+    WallClockReader{"server/app/boot.cpp", "a data directory's number: new, above the last, never compared"},
+    WallClockReader{"worker/client/session.cpp", "a process's number: one that is too low is told so, and outdone"},
+};
+
 // Parts of "shared/net/log_utils.h": shared, net, log, utils, h.
 std::vector<string_view> name_parts(string_view path) {
   std::vector<string_view> parts;
@@ -77,6 +98,23 @@ Violations check_leftovers(const SourceFile& file) {
 Violations check_pragma_once(const SourceFile& file) {
   if (file.extension() != ".h" || file.code.find("#pragma once") != std::string::npos) return {};
   return {{file.path, 0, "pragma-once", "add #pragma once after the opening comment"}};
+}
+
+Violations check_wall_clock(const SourceFile& file) {
+  if (!file.is_cpp() || file.path.starts_with("tests/") || file.path.starts_with("bench/")) return {};
+  for (const WallClockReader& reader : kWallClockReaders) {
+    if (file.path == reader.path) return {};
+  }
+  Violations violations;
+  for (const string_view word : kWallClockWords) {
+    for (std::size_t at = find_word(file.code, word); at != string_view::npos;
+         at = find_word(file.code, word, at + 1)) {
+      violations.push_back({file.path, file.line_of(at), "wall-clock",
+                            std::string(word) + ": people set this clock; use net::now(), or say in "
+                                                "tests/tidy/text_checks.cpp what for"});
+    }
+  }
+  return violations;
 }
 
 Violations check_core_purity(const SourceFile& file) {

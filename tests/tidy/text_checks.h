@@ -14,4 +14,8 @@ Violations check_pragma_once(const SourceFile& file);
 // server/core and worker/core: time, chance and threads are the caller's.
 Violations check_core_purity(const SourceFile& file);
 
+// Outside of tests, the clock that people set is read only where the table says, each time for a purpose that no
+// decision hangs on.
+Violations check_wall_clock(const SourceFile& file);
+
 }  // namespace godwit::tidy

@@ -221,6 +221,14 @@ TEST(TidyText, ACoreThatReadsAClockOrRollsDiceIsReported) {
   EXPECT_TRUE(clean(check_core_purity({"server/core/a.cpp", "int strand(int x);  // rand()\n"})));
 }
 
+TEST(TidyText, AClockThatPeopleSetIsReadInNamedPlacesOnly) {
+  const std::string text = "auto a = std::chrono::system_clock::now();\nauto b = net::wall_microseconds();\n";
+  EXPECT_EQ(rules(check_wall_clock({"server/core/a.cpp", text})), (Rules{"wall-clock", "wall-clock"}));
+  EXPECT_TRUE(clean(check_wall_clock({"server/app/boot.cpp", text})));
+  EXPECT_TRUE(clean(check_wall_clock({"tests/unit/net/a_test.cpp", text})));
+  EXPECT_TRUE(clean(check_wall_clock({"server/core/a.cpp", "steady_clock::now();  // system_clock::now()\n"})));
+}
+
 // --- coroutines ----------------------------------------------------------------------------------
 
 TEST(TidyCoroutines, BracesInTheExpressionOfACoAwaitAreReported) {
@@ -340,6 +348,7 @@ TEST_F(TidyTree, EveryHeaderIsReadOnce) { EXPECT_TRUE(clean(report_of(check_prag
 TEST_F(TidyTree, CoresReadNoClockAndRollNoDice) {
   EXPECT_TRUE(clean(report_of(check_core_purity)));
 }
+TEST_F(TidyTree, NoDecisionHangsOnAClockThatPeopleSet) { EXPECT_TRUE(clean(report_of(check_wall_clock))); }
 TEST_F(TidyTree, CoroutinesAvoidTheTraps) { EXPECT_TRUE(clean(report_of(check_coroutines))); }
 
 TEST_F(TidyTree, TheLedgerAgreesWithTheCode) {

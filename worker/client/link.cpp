@@ -17,7 +17,7 @@ constexpr std::uint64_t kMaxMessageBytes = 8ULL << 30;  // the server, which we 
 
 bool is_fatal(const Error& error) {
   return error.code == Errc::kUnauthenticated || error.code == Errc::kForbidden || error.code == Errc::kConfig ||
-         error.code == Errc::kUnsupported;
+         error.code == Errc::kUnsupported || error.code == Errc::kConflict;
 }
 
 Result<net::DialTarget> parse_target(const std::string& server, const std::string& cluster, const std::string& region) {

@@ -84,7 +84,10 @@ class Session::Implementation {
     perform(core_->on_connected(net::now()));
     const TimePoint patience = net::now() + kInitialPatience;
     while (!core_->ready()) {
-      if (net::now() >= patience) perform(core_->offer_initial(theta_, net::now()));
+      if (net::now() >= patience) {
+        if (Result<void> finite = check_finite("initialise it before start()"); !finite) return finite;
+        perform(core_->offer_initial(theta_, net::now()));
+      }
       if (Result<void> waited = wait(deadline, "the run has no model yet"); !waited) return waited;
       if (Result<void> pumped = pump(); !pumped) return pumped;
     }
@@ -99,7 +102,8 @@ class Session::Implementation {
     if (Result<void> pumped = pump(); !pumped) return pumped.error();
     const TimePoint now = net::now();
     const auto step_seconds = static_cast<float>(to_seconds(now - stepped_at_));
-    if (Result<void> finite = check_finite(); !finite) return finite.error();
+    const char* const advice = "training has diverged; lower the learning rate and start this worker again";
+    if (Result<void> finite = check_finite(advice); !finite) return finite.error();
     perform(core_->on_step(tokens, step_seconds, theta_, now));
     if (Result<void> waited = wait_while_bound(now); !waited) return waited.error();
     stepped_at_ = net::now();
@@ -159,9 +163,7 @@ class Session::Implementation {
   void create_core() {
     WorkerSettings settings;
     settings.id = WorkerId(checksum(view(options_.region + "/" + options_.name)).value());
-    settings.incarnation = Incarnation(static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
-            .count()));
+    settings.incarnation = Incarnation(net::wall_microseconds());
     settings.weight = static_cast<float>(options_.tokens_per_step);
     settings.lan_codec = welcome_->lan_codec;
     settings.manifest = manifest_.hash();
@@ -172,11 +174,10 @@ class Session::Implementation {
   }
 
   // NaN never leaves this process: the caller learns of it here, with its parameters still in hand.
-  Result<void> check_finite() const {
+  Result<void> check_finite(const char* advice) const {
     for (const TensorSpec& tensor : tensors_) {
       if (!kernels::all_finite(tensor.values)) {
-        return Error{Errc::kInvalid, "tensor '" + tensor.name + "' holds NaN or infinity: training has diverged; "
-                                     "lower the learning rate and start this worker again"};
+        return Error{Errc::kInvalid, "tensor '" + tensor.name + "' holds NaN or infinity: " + advice};
       }
     }
     return {};

@@ -65,10 +65,12 @@ class Session {
   ~Session();  // leaves at once; what is not acknowledged is lost
 
   // Registers the model. A fresh run takes these values as its initial model; a running one overwrites
-  // them with the shared model. Errors: kConflict (names the first tensor that differs), kTimedOut.
+  // them with the shared model. Errors: kConflict (names the first tensor that differs), kTimedOut, kInvalid,
+  // kTooLarge (the server's machine cannot hold it).
   Result<void> start(std::vector<TensorSpec> tensors);
 
-  // After an optimizer step that consumed `tokens` tokens. Errors: kTimedOut, kClosed, kForbidden.
+  // After an optimizer step that consumed `tokens` tokens. Errors: kTimedOut, kClosed, kForbidden; kConflict: another
+  // process took this one's name; kInvalid: a parameter is not finite.
   Result<StepReport> step(std::uint64_t tokens);
 
   // Pushes what is left, waits until everything is acknowledged, leaves politely. With a history, listens on until

@@ -8,7 +8,8 @@ namespace godwit {
 
 WorkerCore::WorkerCore(WorkerSettings settings, const Layout& layout) : settings_(settings) {
   for (std::uint32_t id = 0; id < layout.shards.size(); ++id) {
-    shards_.push_back({ShardView(ShardId(id), layout.shards[id]), SequenceNo(1), 0, 0, {}, {}, {}});
+    shards_.push_back({ShardView(ShardId(id), layout.shards[id]), settings_.incarnation, false, SequenceNo(1), 0, 0,
+                       {}, {}, {}});
   }
 }
 
@@ -133,7 +134,7 @@ bool WorkerCore::push_shard(Shard& shard, PushKind kind, Round round, const Para
   PendingPush pending;
   pending.q = shard.view.progress(theta);
   PushHeader& header = pending.push.header;
-  header.id = {settings_.id, settings_.incarnation, shard.next_sequence};
+  header.id = {settings_.id, shard.incarnation, shard.next_sequence};
   header.shard = shard.view.shard();
   header.kind = kind;
   header.round = round;
@@ -179,6 +180,14 @@ void WorkerCore::resume(TimePoint now, WorkerEffects& effects) {
   }
 }
 
+// This machine's clock was set back: a process that is gone has numbered its pushes from a later time. Were it alive,
+// it would have been told to go when this one connected.
+void WorkerCore::outdo(Incarnation newest, Shard& shard, WorkerEffects& effects) const {
+  constexpr std::uint64_t kSpread = 1U << 20;  // so that two processes that do this differ
+  effects.warnings.push_back("the clock of this machine stands behind that of an earlier process of this worker");
+  shard.incarnation = Incarnation(newest.value() + 1 + settings_.incarnation.value() % kSpread);
+}
+
 void WorkerCore::on_push_reply(const PushReply& reply, TimePoint now, WorkerEffects& effects) {
   if (reply.shard.value() >= shards_.size()) return;
   Shard& shard = shards_[reply.shard.value()];
@@ -186,7 +195,8 @@ void WorkerCore::on_push_reply(const PushReply& reply, TimePoint now, WorkerEffe
   const bool ours = pending && pending->push.header.id == reply.id;
   switch (reply.outcome) {
     case PushOutcome::kAcknowledged:
-      if (reply.id.incarnation != settings_.incarnation || (ours && pending->acknowledged)) return;
+      if (reply.id.incarnation != shard.incarnation || (ours && pending->acknowledged)) return;
+      shard.accepted = true;
       effects.acknowledged.push_back(reply.id);
       effects.acknowledged_shards.push_back(reply.shard);
       if (ours) {
@@ -209,6 +219,7 @@ void WorkerCore::on_push_reply(const PushReply& reply, TimePoint now, WorkerEffe
         shard.tokens += pending->push.header.tokens;
       }
       shard.next_sequence = reply.id.sequence;
+      if (reply.newest > shard.incarnation && !shard.accepted) outdo(reply.newest, shard, effects);
       pending.reset();
       return;
   }

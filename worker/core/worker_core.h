@@ -15,7 +15,7 @@ namespace godwit {
 
 struct WorkerSettings {
   WorkerId id;
-  Incarnation incarnation;          // of this process
+  Incarnation incarnation;          // of this process: larger than of those before, if clocks are right
   float weight = 1;                 // b: tokens per step
   CodecSpec lan_codec{CodecId::kFp32, false};
   Hash manifest;
@@ -71,6 +71,8 @@ class WorkerCore {
  private:
   struct Shard {
     ShardView view;
+    Incarnation incarnation;        // of this process, as this shard's pushes are numbered under
+    bool accepted = false;          // a push of this process was
     SequenceNo next_sequence{1};
     std::uint32_t steps = 0;        // since the last push of this shard
     std::uint64_t tokens = 0;
@@ -82,6 +84,7 @@ class WorkerCore {
   void push_all(Round round, const Parameters& theta, TimePoint now, WorkerEffects& effects);
   bool push_shard(Shard& shard, PushKind kind, Round round, const Parameters& theta, WorkerEffects& effects);
   void on_push_reply(const PushReply& reply, TimePoint now, WorkerEffects& effects);
+  void outdo(Incarnation newest, Shard& shard, WorkerEffects& effects) const;
   void on_pull_reply(const PullReply& reply, const Parameters& theta, TimePoint now, WorkerEffects& effects);
   void pull(Shard& shard, TimePoint now, WorkerEffects& effects) const;
   // Sends what waited for its time: pushes that met `overloaded`, pulls that were answered at once.

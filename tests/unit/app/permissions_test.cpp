@@ -84,6 +84,18 @@ TEST_F(Permissions, WorkersOfThisRegionAndServersOfOthersMayConverse) {
   expect_forbidden(may_converse({"test", "here", net::Role::kOperator, "me"}, here), "admin port");
 }
 
+TEST_F(Permissions, AGreetingSaysWhatTheCertificateSays) {
+  const net::Identity peer{"test", "here", net::Role::kWorker, "w0"};
+  wire::Hello hello{wire::kConversationVersion, "test", "worker", "here", "w0", Hash()};
+  EXPECT_TRUE(may_greet(peer, hello));
+  for (std::string wire::Hello::*field :
+       {&wire::Hello::cluster, &wire::Hello::role, &wire::Hello::region, &wire::Hello::name}) {
+    wire::Hello other = hello;
+    other.*field = "server";
+    expect_forbidden(may_greet(peer, other), "'server', the certificate '" + hello.*field + "'");
+  }
+}
+
 TEST_F(Permissions, AWorkerTrainsInItsOwnName) {
   for (const Message& message : from_worker(kWorker)) EXPECT_TRUE(may_send(kWorker, message)) << message.index();
   const WorkerId stranger(kWorker.value() + 1);

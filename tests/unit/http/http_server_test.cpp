@@ -178,7 +178,7 @@ TEST_F(HttpServerTest, ALargeModelArrivesWhole) {
   EXPECT_TRUE(answer.ends_with(text(model)));
 }
 
-TEST_F(HttpServerTest, TooManyConnectionsAreClosedAtOnce) {
+TEST_F(HttpServerTest, OneConnectionTooManyTakesThePlaceOfTheLongestIdle) {
   HttpOptions options;
   options.connection_limit = 2;
   start(options);
@@ -188,8 +188,36 @@ TEST_F(HttpServerTest, TooManyConnectionsAreClosedAtOnce) {
     client->send(request("/livez"));
     EXPECT_NE(client->read_answer(), "");
   }
-  Client third(server->port());
-  EXPECT_EQ(third.read_all(), "");
+  EXPECT_TRUE(ask(request("/livez")).starts_with("HTTP/1.1 200"));
+  EXPECT_EQ(first.read_all(), "");
+  second.send(request("/livez"));
+  EXPECT_TRUE(second.read_answer().starts_with("HTTP/1.1 200"));
+}
+
+TEST_F(HttpServerTest, WhoIsAnsweredKeepsItsPlace) {
+  HttpOptions options;
+  options.connection_limit = 1;
+  start(options);
+  service.hold = true;
+  Client first(server->port());
+  first.send(request("/livez"));
+  while (service.held() == 0) std::this_thread::yield();
+  EXPECT_EQ(Client(server->port()).read_all(), "");
+  service.release();
+  EXPECT_TRUE(first.read_answer().starts_with("HTTP/1.1 200"));
+}
+
+TEST_F(HttpServerTest, ALengthBombCostsNothing) {
+  start();
+  for (const std::string length : {"18446744073709551615", "18446744073709551616", "-1", "4294967296"}) {
+    const std::string answer =
+        ask("POST /api/v1/mode HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + length + "\r\n\r\n");
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 413") || answer.starts_with("HTTP/1.1 400")) << length << answer;
+  }
+  EXPECT_TRUE(ask("POST /api/v1/mode HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+                  "ffffffffffffffff\r\n")
+                  .starts_with("HTTP/1.1 4"));
+  EXPECT_TRUE(ask(request("/livez")).starts_with("HTTP/1.1 200"));
 }
 
 TEST_F(HttpServerTest, AProcessThatHangsIsReported) {

@@ -1,10 +1,14 @@
 // Whoever should not come in, and whatever should not be said: a named error, and the next one is
 // served.
+#include <unistd.h>
+
+#include <array>
 #include <boost/asio/ip/tcp.hpp>
 #include <future>
 
 #include "shared/base/byte_stream.h"
 #include "shared/base/checksum.h"
+#include "tests/unit/net/bad_peers.h"
 #include "tests/unit/net/loopback.h"
 #include "tests/unit/net/stranger.h"
 
@@ -12,6 +16,7 @@ namespace godwit::net {
 namespace {
 
 const Identity kWorker{"demo", "eu", Role::kWorker, "eu-w0"};
+const Identity kServerInUs{"demo", "us", Role::kServer, "us-0"};
 const ExpectedPeer kServerInEu{"demo", "eu", Role::kServer};
 
 class Refusals : public Loopback {
@@ -50,8 +55,15 @@ class Refusals : public Loopback {
     GODWIT_CHECK(encounter.received.size() >= kFrameHeaderBytes, "no frame came back");
     const Result<FrameHeader> header =
         parse_header(ByteView(encounter.received).first(kFrameHeaderBytes));
-    GODWIT_CHECK(header && header->kind == MessageKind::kGoodbye, "not GOODBYE");
-    return parse_goodbye(ByteView(encounter.received).subspan(kFrameHeaderBytes));
+    const ByteView control = ByteView(encounter.received).subspan(kFrameHeaderBytes);
+    if (!header || header->kind != MessageKind::kGoodbye || control.size() != header->control_bytes) {
+      return Error{Errc::kInternal, "something else than one GOODBYE"};
+    }
+    return parse_goodbye(control);
+  }
+  static Bytes hello() {
+    const EncodedHeader header = encode_header({MessageKind::kHello, 0, 0, 0});
+    return Bytes(header.begin(), header.end());
   }
   Stranger with_certificate(Bytes send) const {
     Stranger stranger;
@@ -65,6 +77,48 @@ class Refusals : public Loopback {
 };
 
 // ---- who ----
+
+TEST_F(Refusals, BadCallersAreRefusedBeforeTheyAreHeard) {
+  serve();
+  for (const Identity& welcome : {kWorker, kServerInUs}) {
+    for (const BadPeer& bad : bad_peers(authority_, welcome, "us")) {
+      if (bad.fault != BadPeer::kOfCaller && bad.fault != BadPeer::kCertificate) continue;
+      SCOPED_TRACE(bad.name);
+      refused_.clear();
+      Stranger stranger = bad.stranger;
+      stranger.send = hello();
+      const Encounter encounter = meet(stranger);
+      ASSERT_TRUE(run_until([this] { return !refused_.empty(); }));
+      ASSERT_EQ(refused_.size(), 1u);
+      EXPECT_NE(refused_[0].to_string().find(bad.reason), std::string::npos) << refused_[0].to_string();
+      EXPECT_TRUE(encounter.received.empty() || goodbye_in(encounter).code == refused_[0].code);
+    }
+  }
+  EXPECT_EQ(echoed_, 0u) << "a word reached a session";
+  expect_served();
+}
+
+TEST_F(Refusals, BadServersAreRefusedBeforeTheyAreGreeted) {
+  const int listening = listen_anywhere();
+  for (const BadPeer& bad : bad_peers(authority_, Identity{"demo", "eu", Role::kServer, "eu-0"}, "us")) {
+    if (bad.fault == BadPeer::kOfCaller) continue;
+    SCOPED_TRACE(bad.name);
+    std::future<Encounter> false_server =
+        std::async(std::launch::async, receive_caller, listening, *bad.stranger.own);
+    DialTarget target{"127.0.0.1", port_of(listening), kServerInEu};
+    const Result<Dialed> dialed = await(net::dial(group_, context(TlsSide::kClient, kWorker), target, hello(), {},
+                                                  now() + kTestDeadline));
+    ASSERT_FALSE(dialed);
+    const bool somebody = bad.fault == BadPeer::kIdentity;
+    EXPECT_NE(dialed.error().to_string().find(somebody ? "wanted a server of cluster demo, region eu" : bad.reason),
+              std::string::npos)
+        << dialed.error().to_string();
+    run_until([&] { return false_server.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
+    const Encounter encounter = false_server.get();
+    EXPECT_TRUE(encounter.received.empty() || goodbye_in(encounter).code == dialed.error().code);
+  }
+  ::close(listening);
+}
 
 TEST_F(Refusals, ACertificateOfAnotherAuthority) {
   serve();
@@ -86,63 +140,6 @@ TEST_F(Refusals, AServerOfAnotherAuthority) {
   ASSERT_FALSE(dialed);
   EXPECT_EQ(dialed.error().code, Errc::kUnauthenticated) << dialed.error().to_string();
   expect_refused(Errc::kUnauthenticated, "refuses our certificate");
-}
-
-TEST_F(Refusals, AnExpiredCertificate) {
-  serve();
-  const auto now = std::chrono::system_clock::now();
-  const Validity past{now - std::chrono::hours(48), now - std::chrono::hours(24)};
-  const Result<Dialed> dialed = dial_with(issue_certificate(authority_, kWorker, past).value());
-  ASSERT_FALSE(dialed);
-  EXPECT_EQ(dialed.error().code, Errc::kUnauthenticated) << dialed.error().to_string();
-  expect_refused(Errc::kUnauthenticated, "expired");
-}
-
-TEST_F(Refusals, NoCertificate) {
-  serve();
-  EXPECT_NE(meet(Stranger()).failure, "");
-  expect_refused(Errc::kUnauthenticated, "no certificate");
-}
-
-TEST_F(Refusals, OldTls) {
-  serve();
-  Stranger stranger = with_certificate({});
-  stranger.only_tls_1_2 = true;
-  EXPECT_NE(meet(stranger).failure, "");
-  expect_refused(Errc::kUnsupported, "only version 1.3");
-}
-
-TEST_F(Refusals, NotExactlyOneName) {
-  serve();
-  LeafRequest request;
-  request.common_name = "eu-w0";
-  request.validity = valid_for_days(1);
-  const std::string name = format_identity(kWorker);
-  const std::vector<std::vector<std::string>> wrong = {{name, name}, {}, {"https://example.org/"}};
-  for (const std::vector<std::string>& names : wrong) {
-    refused_.clear();
-    request.uri_names = names;
-    Stranger stranger;
-    stranger.own = issue_certificate(authority_, request).value();
-    EXPECT_EQ(goodbye_in(meet(stranger)).code, Errc::kUnauthenticated);
-    ASSERT_EQ(refused_.size(), 1u);
-    EXPECT_EQ(refused_[0].code, Errc::kUnauthenticated) << refused_[0].to_string();
-  }
-  EXPECT_EQ(echoed_, 0u);
-  expect_served();
-}
-
-TEST_F(Refusals, AnAuthorityAsALeaf) {
-  serve();
-  LeafRequest request;
-  request.common_name = "eu-w0";
-  request.validity = valid_for_days(1);
-  request.uri_names = {format_identity(kWorker)};
-  request.is_authority = true;
-  Stranger stranger;
-  stranger.own = issue_certificate(authority_, request).value();
-  meet(stranger);
-  expect_refused(Errc::kUnauthenticated, "");
 }
 
 TEST_F(Refusals, ARoleThatTheServerDoesNotAdmit) {
@@ -189,22 +186,6 @@ TEST_F(Refusals, NobodyListens) {
 
 // ---- what ----
 
-TEST_F(Refusals, NoiseBeforeTls) {
-  serve();
-  for (const std::string_view noise :
-       {"GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01\xff\xff", "zzzzzzzz"}) {
-    refused_.clear();
-    Stranger stranger;
-    stranger.tls = false;
-    stranger.before_tls = copy(view(noise));
-    if (noise.size() == 5) stranger.before_tls.resize(5000);
-    meet(stranger);
-    ASSERT_EQ(refused_.size(), 1u);
-    EXPECT_EQ(refused_[0].code, Errc::kMalformed) << refused_[0].to_string();
-  }
-  expect_served();
-}
-
 TEST_F(Refusals, SilenceInsteadOfAHandshake) {
   ListenOptions options;
   options.handshake_deadline = milliseconds(30);
@@ -216,10 +197,10 @@ TEST_F(Refusals, SilenceInsteadOfAHandshake) {
   EXPECT_EQ(refused_[0].code, Errc::kTimedOut);
 }
 
-TEST_F(Refusals, TooManyHalfOpenConnections) {
+TEST_F(Refusals, WhoOnlyHoldsPlacesKeepsNobodyOut) {
   ListenOptions options;
   options.half_open_limit = 2;
-  options.handshake_deadline = kTestDeadline;
+  options.handshake_deadline = 3 * kTestDeadline;
   serve(options);
   std::vector<asio::ip::tcp::socket> idle;
   const asio::ip::tcp::endpoint server(asio::ip::address_v4::loopback(), listener_->port());
@@ -227,8 +208,34 @@ TEST_F(Refusals, TooManyHalfOpenConnections) {
   ASSERT_TRUE(run_until([this] { return !refused_.empty(); }));
   EXPECT_EQ(refused_[0].code, Errc::kOverloaded);
   EXPECT_EQ(listener_->half_open_count(), 2u);
+  std::array<char, 1> nothing{};
+  boost::system::error_code closed;
+  idle[0].read_some(asio::buffer(nothing), closed);
+  EXPECT_EQ(closed, asio::error::eof) << "the longest-waiting one went";
+  expect_served();  // while the others still wait
   idle.clear();
   ASSERT_TRUE(run_until([this] { return listener_->half_open_count() == 0; }));
+  expect_served();
+}
+
+TEST_F(Refusals, OnePeerHasABoundedNumberOfConnections) {
+  ListenOptions options;
+  options.peer_session_limit = 2;
+  serve(options);
+  const TlsContext worker = context(TlsSide::kClient, kWorker);
+  std::vector<Dialed> held;
+  for (int i = 0; i < 2; ++i) {
+    Result<Dialed> dialed = dial(worker, kServerInEu);
+    ASSERT_TRUE(dialed) << dialed.error().to_string();
+    held.push_back(std::move(*dialed));
+  }
+  const Result<Dialed> one_more = dial(worker, kServerInEu);
+  ASSERT_FALSE(one_more);
+  EXPECT_EQ(one_more.error().code, Errc::kOverloaded) << one_more.error().to_string();
+  EXPECT_NE(one_more.error().context.find("2 connections already"), std::string::npos);
+  EXPECT_TRUE(dial(context(TlsSide::kClient, kServerInUs), kServerInEu)) << "another one is served";
+  held.clear();
+  ASSERT_TRUE(run_until([this] { return listener_->session_count() == 0; }));
   expect_served();
 }
 

@@ -79,6 +79,48 @@ TEST(Manifests, TheLimitsAreReachable) {
   EXPECT_TRUE(manifest.validate());
 }
 
+// 2^31 elements, in one dimension and in many: a few bytes that must not become memory before they are judged.
+TEST(Manifests, ATensorOfTwoToThe31IsLaidOutWithoutOverflow) {
+  for (const std::vector<std::int64_t>& shape :
+       {std::vector<std::int64_t>{1LL << 31}, {1LL << 16, 1LL << 15}, {(1LL << 31) + 1}}) {
+    Manifest manifest = small_manifest();
+    manifest.block_parameters = kDefaultBlockParameters;
+    manifest.tensors = {{"w", shape, false}, {"norm", {3}, true}};
+    const Result<Manifest> decoded = Manifest::decode(manifest.encode());
+    ASSERT_TRUE(decoded);
+    const Layout layout(*decoded);
+    EXPECT_GE(layout.tensors[0].count, 1ULL << 31);
+    EXPECT_EQ(layout.tensors[1].offset, layout.tensors[0].count);
+    EXPECT_EQ(layout.parameters, layout.tensors[0].count + 3);
+    EXPECT_EQ(layout.shards[0].parameters + layout.shards[1].parameters, layout.parameters);
+  }
+}
+
+TEST(Manifests, AProductThatOverflowsIsNoProduct) {
+  for (const std::vector<std::int64_t>& shape :
+       {std::vector<std::int64_t>{1LL << 62, 4}, {1LL << 32, 1LL << 32, 1LL << 32}, {INT64_MAX, INT64_MAX}}) {
+    Manifest manifest = small_manifest();
+    manifest.tensors[0].shape = shape;
+    const Result<Manifest> decoded = Manifest::decode(manifest.encode());
+    ASSERT_FALSE(decoded);
+    EXPECT_NE(decoded.error().context.find("more than 2^40 parameters"), std::string::npos) << decoded.error().context;
+  }
+  Manifest many = small_manifest();  // each fits, together they do not
+  many.block_parameters = kMaxBlockParameters;
+  many.tensors = {{"a", {1LL << 40}, false}, {"b", {1}, true}};
+  EXPECT_FALSE(many.validate());
+  many.tensors[0].shape = {-4};
+  EXPECT_FALSE(many.validate());
+}
+
+TEST(Manifests, ACountIsNotBelievedBeforeItsItemsAreThere) {
+  Bytes bytes = small_manifest().encode();
+  for (std::size_t at = 9; at < 13; ++at) bytes[at] = std::byte{0xFF};  // the number of tensors
+  const Result<Manifest> decoded = Manifest::decode(bytes);
+  ASSERT_FALSE(decoded);
+  EXPECT_EQ(decoded.error().code, Errc::kMalformed) << decoded.error().to_string();
+}
+
 TEST(Manifests, FirstDifferenceSaysBothSides) {
   const Manifest run = small_manifest();
   EXPECT_EQ(run.first_difference(run), "");

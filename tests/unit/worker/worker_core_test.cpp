@@ -112,6 +112,39 @@ TEST_F(WorkerCoreTest, ARefusedPushGivesItsStepsAndItsNumberBack) {
   EXPECT_EQ(sent<Push>(effects)->header.steps, 2U);
 }
 
+// Incarnations come from a clock, and people set clocks: a process that starts with one of yesterday goes on.
+TEST_F(WorkerCoreTest, AProcessWhoseClockWasSetBackOutdoesTheOneBefore) {
+  const Incarnation before(1'000'000);
+  announce(1);
+  step();
+  PushReply refusal{ShardId(), id(1), PushOutcome::kRefused, Errc::kConflict, "why", 0, before};
+  EXPECT_EQ(core.on_message(refusal, theta, now).warnings.size(), 2U);
+  announce(2);
+  const WorkerEffects effects = step();
+  const Push* push = sent<Push>(effects);
+  ASSERT_NE(push, nullptr);
+  EXPECT_GT(push->header.id.incarnation, before);
+  EXPECT_EQ(push->header.id.sequence, SequenceNo(1));
+  EXPECT_EQ(push->header.steps, 2U) << "nothing is lost";
+  const PushReply reply{ShardId(), push->header.id, PushOutcome::kAcknowledged, Errc::kInternal, "", 0, {}};
+  EXPECT_EQ(core.on_message(reply, theta, now).acknowledged.size(), 1U);
+}
+
+TEST_F(WorkerCoreTest, AProcessThatHasPushedGivesWayToANewerOne) {
+  announce(1);
+  step();
+  answer(PushOutcome::kAcknowledged);
+  receive(log.append(std::vector<float>(kTinyParameters, 1), {{id(1)}}));
+  announce(2);
+  step();
+  PushReply refusal{ShardId(), id(2), PushOutcome::kRefused, Errc::kConflict, "why", 0, Incarnation(2)};
+  core.on_message(refusal, theta, now);
+  announce(3);
+  const WorkerEffects effects = step();
+  ASSERT_NE(sent<Push>(effects), nullptr);
+  EXPECT_EQ(sent<Push>(effects)->header.id, id(2));
+}
+
 TEST_F(WorkerCoreTest, AnOverloadedServerGetsTheSamePushAgain) {
   announce(1);
   step();
