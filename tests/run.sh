@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs every test. The last line is "N passed, M failed, K skipped".
-# By default: the tests of the release build, then the fast ones under ASan+UBSan and built by Clang.
+# By default: the tests of the release build, the fast ones under ASan+UBSan and built by Clang, minutes of simulated
+# seeds, chaos on real processes, and fuzzing. With --mutants also whether tests fail when promises are broken.
 set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: tests/run.sh [--fast] [--long] [--cycles N] [--seeds N] [--sanitizers]
+usage: tests/run.sh [--fast | --short] [--mutants] [--cycles N] [--seeds N] [--minutes N] [--sanitizers]
   --fast        only the release build, only tests labelled fast
-  --long        also the mutants (tests/mutants) and three minutes of chaos (bench/chaos)
+  --short       without five minutes of seeds, three of chaos, and fuzzing
+  --mutants     also every mutant (tests/mutants)
+  --minutes N   simulate seeds for N minutes, not 5, on every processor
   --cycles N    kill -9 and restart N times in the recovery test      (GODWIT_TEST_CYCLES)
   --seeds N     simulate N seeds, not 2000                            (GODWIT_TEST_SEEDS)
   --sanitizers  every sanitizer: ASan+UBSan, Clang and also TSan, with --fast too
@@ -24,12 +27,16 @@ usage_error() {
 positive() { [[ "$2" =~ ^[1-9][0-9]*$ ]] || usage_error "$1 needs a positive number, not '$2'"; }
 
 fast=no
-long=no
+short=no
+mutants=no
+minutes=5
 sanitizers=default
 while (($# > 0)); do
   case "$1" in
     --fast) fast=yes ;;
-    --long) long=yes ;;
+    --short) short=yes ;;
+    --mutants) mutants=yes ;;
+    --minutes) positive "$1" "${2:-}"; minutes="$2"; shift ;;
     --sanitizers) sanitizers=all ;;
     --cycles) positive "$1" "${2:-}"; export GODWIT_TEST_CYCLES="$2"; shift ;;
     --seeds) positive "$1" "${2:-}"; export GODWIT_TEST_SEEDS="$2"; shift ;;
@@ -132,19 +139,38 @@ test_preset() {
   skipped=$((skipped + absent))
 }
 
+# single NAME COMMAND...: counts as one test.
+single() {
+  if phase "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+}
+
+# Other seeds than those that ctest runs; a number of them on each processor.
+simulate() {
+  local job status=0 processes=()
+  for ((job = 1; job <= jobs; ++job)); do
+    build/release/bin/godwit-sim --seed "${job}0000000" --minutes "$minutes" &
+    processes+=($!)
+  done
+  for job in "${processes[@]}"; do wait "$job" || status=1; done
+  return "$status"
+}
+
 phase "packages" docker/install-packages.sh || exit 2
 if [[ "$fast" == yes ]]; then
   test_preset release fast_tests --label-regex fast
 else
-  if [[ "$long" == yes ]]; then test_preset release all; else test_preset release all --label-exclude chaos; fi
+  test_preset release all --label-exclude chaos
 fi
-if [[ "$long" == yes ]]; then  # counts as one test
-  if phase "mutants" tests/mutants/run.sh; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+if [[ "$fast" == no && "$short" == no ]]; then
+  single "simulation: $minutes min" simulate
+  single "chaos: 3 min" ctest --preset release --label-regex chaos
+  single "fuzz: 30 s each" tests/fuzz/run.sh
 fi
 presets=()
 if [[ "$fast" == no || "$sanitizers" == all ]]; then presets+=(asan clang); fi
 if [[ "$sanitizers" == all ]]; then presets+=(tsan); fi
 for preset in "${presets[@]}"; do test_preset "$preset" fast_tests --label-regex fast; done
+if [[ "$mutants" == yes ]]; then single "mutants" tests/mutants/run.sh; fi
 
 echo
 printf '%s\n' "${phases[@]}"
