@@ -125,7 +125,7 @@ void ReplicaAudit::on_snapshot_block(ShardId shard, std::uint32_t block, Version
 void ReplicaAudit::on_entry(const EntryHeader& header, Hash hash) {
   StoredLog& log = logs_[header.shard];
   Cursor& cursor = cursors_[header.shard];
-  check_place(header, log);
+  if (check_place(header, log)) cursor.blocks.clear();
   if (header.kind == EntryKind::kRound)
     ++(header.mode == Mode::kSync ? log.rounds_sync : log.rounds_async);
   if (!log.entries.empty() && header.mode != cursor.mode) ++log.mode_switches;
@@ -142,18 +142,21 @@ void ReplicaAudit::on_entry(const EntryHeader& header, Hash hash) {
   }
 }
 
-void ReplicaAudit::check_place(const EntryHeader& header, const StoredLog& log) {
+bool ReplicaAudit::check_place(const EntryHeader& header, const StoredLog& log) {
   const std::string where = place(header.shard, header.version);
   if (log.entries.empty()) {
     if (header.version == Version(1) && header.previous != Hash())
       fault(where + ": claims an entry before the first");
-    return;
+    return true;
   }
-  if (header.version != log.last().next()) {
+  const bool begins = header.version != log.last().next();
+  if (begins && pins_.contains({header.shard, log.last()})) return true;  // what lay between was not needed
+  if (begins) {
     fault(where + ": follows version " + to_string(log.last()) + ", versions are missing");
   } else if (header.previous != log.entries.rbegin()->second) {
     fault(where + ": does not carry the hash of the entry before it");
   }
+  return begins;
 }
 
 void ReplicaAudit::check_snapshots(const EntryHeader& header, const Cursor& cursor) {

@@ -35,6 +35,7 @@ class ReplicaAudit final : public StoreVisitor {
  public:
   explicit ReplicaAudit(std::string region) : region_(std::move(region)) {}
 
+  void on_pin(ShardId shard, Version version) override { pins_.insert({shard, version}); }
   void on_snapshot_block(ShardId shard, std::uint32_t block, Version version, Hash state) override;
   void on_entry(const EntryHeader& header, Hash hash) override;
   void on_push_record(ShardId shard, const PushId& id, Version version, Verdict verdict) override;
@@ -62,12 +63,14 @@ class ReplicaAudit final : public StoreVisitor {
     Hash state;
   };
   void fault(const std::string& text) { faults_.push_back(region_ + ": " + text); }
-  void check_place(const EntryHeader& header, const StoredLog& log);
+  // True when the entry begins a new section of the log.
+  bool check_place(const EntryHeader& header, const StoredLog& log);
   void check_snapshots(const EntryHeader& header, const Cursor& cursor);
 
   std::string region_;
   std::map<ShardId, StoredLog> logs_;
   std::map<ShardId, Cursor> cursors_;
+  std::set<std::pair<ShardId, Version>> pins_;
   std::map<std::pair<ShardId, Version>, std::vector<SnapshotBlock>> snapshots_;
   std::map<ShardPush, std::set<Version>> named_;
   std::set<ShardPush> twice_in_one_;

@@ -25,6 +25,7 @@ constexpr std::size_t kPayloadKeyBytes = 17;  // shard u32, version u64, 0, bloc
 constexpr std::size_t kPushKeyBytes = 28;    // shard u32, worker u64, incarnation u64, sequence u64
 constexpr std::size_t kOutboxKeyBytes = 13;  // shard u32, 0, sequence u64
 constexpr std::size_t kSnapshotKeyBytes = 16;  // shard u32, id u64, block u32
+constexpr std::size_t kShardMetaKeyBytes = 5;   // tag, shard u32
 
 // Reads the big-endian numbers of keys, front to back.
 class KeyReader {
@@ -172,9 +173,11 @@ class LogScan {
       return visitor_.on_damage(where + ": holds the entry of " +
                                 place(header->shard, header->version));
     }
-    // A log that was replaced by a snapshot begins with the snapshot's entry, without its updates.
-    const bool below_snapshot = payloads_.empty() && committed_ != shard_ && version_ != Version(1);
+    // What a snapshot replaced goes on with the snapshot's entry, without its updates.
+    const bool begins = committed_ != shard_ || version_ != last_.next();
+    const bool below_snapshot = payloads_.empty() && begins && version_ != Version(1);
     committed_ = shard_;
+    last_ = version_;
     for (std::uint32_t block = 0; block < header->blocks.size() && !below_snapshot; ++block) {
       const BlockUpdate& stated = header->blocks[block];
       const auto found = payloads_.find(block);
@@ -196,8 +199,20 @@ class LogScan {
   ShardId shard_;
   Version version_;
   std::map<std::uint32_t, Payload> payloads_;
-  std::optional<ShardId> committed_;  // the shard of the commit record before
+  std::optional<ShardId> committed_;  // the shard and the version of the commit record before
+  Version last_;
 };
+
+void visit_meta(ByteView key, ByteView value, StoreVisitor& visitor) {
+  if (key.size() != kShardMetaKeyBytes || std::to_integer<char>(key[0]) != 'c') return;
+  const ShardId shard(KeyReader(key.subspan(1)).get<std::uint32_t>());
+  ByteReader in(value);
+  for (auto count = in.get_count(16); count > 0; --count) {
+    visitor.on_pin(shard, in.get<Version>());
+    in.get<Hash>();
+  }
+  if (!in.finished()) visitor.on_damage("meta: shard " + to_string(shard) + ": the list of pins has the wrong length");
+}
 
 void visit_snapshot_block(ByteView key, ByteView value, StoreVisitor& visitor) {
   if (key.size() != kSnapshotKeyBytes) return visitor.on_damage("snapshot: a key of another kind");
@@ -257,6 +272,7 @@ Result<void> read_store(const std::filesystem::path& directory, StoreVisitor& vi
   const auto with_visitor = [&visitor](auto visit) {
     return [&visitor, visit](ByteView key, ByteView value) { visit(key, value, visitor); };
   };
+  if (auto read = store.scan("meta", visitor, with_visitor(visit_meta)); !read) return read;
   if (auto read = store.scan("snapshot", visitor, with_visitor(visit_snapshot_block)); !read)
     return read;
   if (auto read = store.scan("log", visitor,

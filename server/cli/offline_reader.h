@@ -11,11 +11,13 @@
 
 namespace godwit::cli {
 
-// Told what a store holds, in this order: all snapshot blocks, all entries (by shard, then
+// Told what a store holds, in this order: all pinned versions, all snapshot blocks, all entries (by shard, then
 // version), all push records, all members of the outbox.
 class StoreVisitor {
  public:
   virtual ~StoreVisitor() = default;
+  // A checkpoint names it: the log may have a gap after it.
+  virtual void on_pin(ShardId shard, Version version) = 0;
   // `state` is the block_hash of the stored values.
   virtual void on_snapshot_block(ShardId shard, std::uint32_t block, Version version,
                                  Hash state) = 0;

@@ -64,9 +64,8 @@ void Retention::keep_pinned(const records::Pin& pin, Kept& kept) const {
   kept.add(base(pin.version), pin.version);
 }
 
-void Retention::add(records::SnapshotHead snapshot, const RunSettings& settings, Batch& batch) {
-  snapshots_.push_back(snapshot);
-  const std::uint64_t oldest = snapshot.oldest.value();
+Retention::Kept Retention::wanted(const RunSettings& settings) const {
+  const std::uint64_t oldest = newest().oldest.value();
   const Version window(oldest - std::min(oldest, settings.log_retained_versions));
   Kept kept;
   for (const records::Pin& pin : pins_) keep_pinned(pin, kept);
@@ -74,7 +73,12 @@ void Retention::add(records::SnapshotHead snapshot, const RunSettings& settings,
   for (const records::SnapshotHead& later : snapshots_) {
     if (later.newest > window) kept.snapshots.insert(later.id);
   }
-  keep(kept, true, batch);
+  return kept;
+}
+
+void Retention::add(records::SnapshotHead snapshot, const RunSettings& settings, Batch& batch) {
+  snapshots_.push_back(snapshot);
+  keep(wanted(settings), true, batch);
   // Recovery replays from here on; everything up to it is in the snapshot.
   batch.erase_range(Family::kInputs, records::inputs_begin(shard_, Version()),
                     records::inputs_begin(shard_, snapshot.oldest.next()));
@@ -95,10 +99,11 @@ std::uint64_t Retention::replace(Version version, const StoreReader& store, Batc
   return id;
 }
 
-void Retention::pin(std::vector<records::Pin> pins, Batch& batch) {
+void Retention::pin(std::vector<records::Pin> pins, const RunSettings& settings, Batch& batch) {
   if (pins == pins_) return;
   pins_ = std::move(pins);
   batch.put(Family::kMeta, records::meta_key('c', shard_), records::encode_pins(pins_));
+  keep(wanted(settings), true, batch);
 }
 
 // Erases what lies between; also what follows, unless the `tail` stays.

@@ -33,11 +33,13 @@ class Retention {
   // The log is replaced by a snapshot at `version`: all goes but the pinned versions, which every
   // log of the shard has. Returns the id of that snapshot.
   std::uint64_t replace(Version version, const StoreReader& store, Batch& batch);
-  // The checkpoints' versions from now on; remembered over a restart.
-  void pin(std::vector<records::Pin> pins, Batch& batch);
+  // The checkpoints' versions from now on; remembered over a restart. What is released goes at once, so that a log has
+  // a gap only after a pinned version.
+  void pin(std::vector<records::Pin> pins, const RunSettings& settings, Batch& batch);
 
  private:
   struct Kept;
+  Kept wanted(const RunSettings& settings) const;
   void keep_pinned(const records::Pin& pin, Kept& kept) const;
   void keep(const Kept& kept, bool tail, Batch& batch);
 

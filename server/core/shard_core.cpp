@@ -288,7 +288,7 @@ void ShardCore::tell_restore(TimePoint now, Effects& effects) {
 
 void ShardCore::set_pins(std::vector<records::Pin> pins, Effects& effects) {
   Batch batch;
-  retention_.pin(std::move(pins), batch);
+  retention_.pin(std::move(pins), settings_, batch);
   effects.write(std::move(batch));
 }
 

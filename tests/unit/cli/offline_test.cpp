@@ -171,6 +171,17 @@ TEST_F(OfflineTest, AGapInTheVersionsIsFound) {
               ElementsAre("us-west: shard 0 version 3: follows version 1, versions are missing"));
 }
 
+TEST_F(OfflineTest, WhatACheckpointPinsMayStandAlone) {
+  const OfflineReport report = one([](StoreMaker& maker) {
+    three_versions(maker);
+    maker.add({.stored_payload = Bytes(1), .skip_versions = 4});  // of a snapshot: its updates are gone
+    maker.erase(Family::kLog, records::payload_key(ShardId(0), Version(8), 0));
+    maker.add({.kind = EntryKind::kMode, .payload = false});
+    maker.put(Family::kMeta, records::meta_key('c', ShardId(0)), records::encode_pins({{Version(3), Hash()}}));
+  });
+  EXPECT_THAT(report.faults, IsEmpty());
+}
+
 TEST_F(OfflineTest, ABrokenChainIsFound) {
   const OfflineReport report = one([](StoreMaker& maker) {
     maker.add();

@@ -126,7 +126,6 @@ TEST_F(CheckpointTest, APinnedVersionStaysWhateverElseGoes) {
     EXPECT_TRUE(std::equal(then.begin(), then.end(), state->values().begin()));
   }
   bench_.set_item(control_keys::kRunCheckpoints, CheckpointList().encode());
-  for (int i = 0; i < 8; ++i) round();
   EXPECT_EQ(rebuilt(0, kept.shards[0].version).error().code, Errc::kNotFound) << "released";
   EXPECT_FALSE(Retention::load(bench_.store(0), ShardId())->keeps(kept.shards[0], bench_.store(0)));
 }
