@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <filesystem>
 
@@ -63,6 +64,10 @@ RegionServer::~RegionServer() = default;
 Result<void> RegionServer::open_store() {
   RocksDbOptions options;
   options.on_log_sync = [this](Duration duration) { registry_.log_sync(duration); };
+  // Also when nobody writes. Posted, since RocksDB's threads outlive most of this.
+  options.on_failure = [this](const Error& why) {
+    boost::asio::post(strand_, [this, why] { fail(why); });
+  };
   std::error_code ignored;
   const std::filesystem::path directory = config_.data_directory(own_.name);
   std::filesystem::create_directories(directory.parent_path(),
