@@ -208,12 +208,17 @@ asio::awaitable<void> RegionServer::shut_down() {
 }
 
 void RegionServer::fail(const Error& why) {
-  log::error("server", "stops, nothing more is acknowledged: " + why.to_string());
   {
     std::lock_guard lock(state_mutex_);
     if (failure_) return;
     failure_ = why;
   }
+  const std::string fix =
+      why.code == Errc::kCorrupt
+          ? "; move " + config_.data_directory(own_.name).string() +
+                " away and start again: it reloads from the other regions, what only this region held is lost"
+          : "";
+  log::error("server", "stops, nothing more is acknowledged: " + why.to_string() + fix);
   stop();
 }
 

@@ -7,20 +7,27 @@
 #include <rocksdb/file_system.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/listener.h>
+#include <rocksdb/sst_file_reader.h>
 #include <rocksdb/table.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <fstream>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "server/storage/family_name.h"
+#include "server/storage/log_tail.h"
 #include "server/storage/value_seal.h"
 
 namespace godwit {
 namespace {
+
+// What an open writes beside the tables: MANIFEST, OPTIONS, LOG.
+constexpr std::uintmax_t kStartBytes = 1U << 20U;
 
 using Handles = std::array<rocksdb::ColumnFamilyHandle*, kFamilyCount>;
 
@@ -184,6 +191,72 @@ Result<void> prepare_directory(const std::filesystem::path& directory, IfMissing
   return {};
 }
 
+Error damaged(const std::filesystem::path& directory, const std::string& reason) {
+  return Error{Errc::kCorrupt,
+               "data directory " + directory.string() + " is damaged: " + reason +
+                   ". Move it away and start this server again: it reloads from the other regions, and what only "
+                   "this region held (pushes that it had not sent yet) is lost; with a single region, the run"};
+}
+
+std::vector<std::filesystem::path> files_in(const std::filesystem::path& directory, std::string_view extension) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    if (entry.path().extension() == extension) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// Of what RocksDB refuses as damaged: the files that it does not name, or not rightly.
+std::string unnamed_files(const std::filesystem::path& directory, const std::string& reason) {
+  std::string names;
+  for (const auto& file : files_in(directory, ".sst")) {
+    rocksdb::SstFileReader reader{rocksdb::Options()};
+    if (reader.Open(file.string()).ok() || reason.find(file.filename().string()) != std::string::npos) continue;
+    names += (names.empty() ? "" : ", ") + file.filename().string();
+  }
+  if (!names.empty()) return " (table file " + names + ")";
+  if (reason.find(directory.string()) != std::string::npos || reason.find("CURRENT") != std::string::npos) return "";
+  for (const auto& file : files_in(directory, ".log"))
+    names += (names.empty() ? "" : " or ") + file.filename().string();
+  return " in the write-ahead log " + names;
+}
+
+// RocksDB begins with new files and moves its log into tables; where there is no room for that, it may abort.
+Result<void> check_space(const std::filesystem::path& directory) {
+  std::uintmax_t needed = kStartBytes;
+  std::error_code error;
+  for (const auto& file : files_in(directory, ".log")) needed += std::filesystem::file_size(file, error);
+  const auto space = std::filesystem::space(directory, error);
+  if (error || space.available >= needed) return {};
+  return Error{Errc::kIo, "data directory " + directory.string() + ": the disk is full: free space, then restart (" +
+                              std::to_string(space.available) + " bytes are free, a start needs " +
+                              std::to_string(needed) + ")"};
+}
+
+// Records that RocksDB would drop without a word.
+Result<void> check_log_tails(const std::filesystem::path& directory) {
+  std::vector<std::filesystem::path> files = files_in(directory, ".log");
+  std::string manifest;
+  std::getline(std::ifstream(directory / "CURRENT"), manifest);
+  files.push_back(directory / manifest);
+  for (const auto& file : files) {
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(file, error);
+    if (error || size == 0) continue;  // open() names what is wrong
+    const std::uintmax_t start = (size - 1) / kLogBlockBytes * kLogBlockBytes;
+    std::ifstream in(file, std::ios::binary);
+    std::string block(size - start, '\0');
+    in.seekg(static_cast<std::streamoff>(start));
+    if (!in.read(block.data(), static_cast<std::streamsize>(block.size()))) continue;
+    if (const auto at = hidden_by_damage(view(block)))
+      return damaged(directory, "a record has a wrong length in file " + file.string() + " at offset " +
+                                    std::to_string(start + *at));
+  }
+  return {};
+}
+
 Error open_error(const rocksdb::Status& status, const std::filesystem::path& directory) {
   const std::string path = "data directory " + directory.string();
   const std::string reason = status.ToString();
@@ -202,12 +275,8 @@ Error open_error(const rocksdb::Status& status, const std::filesystem::path& dir
                                     " holds another program's store, or one of a newer Godwit (" +
                                     reason + "): choose another directory"};
   }
-  if (status.IsCorruption()) {
-    return Error{Errc::kCorrupt,
-                 path + " is damaged: " + reason + ". Move it away and let this server " +
-                     "reload from another region, or accept the loss of what follows " +
-                     "the damage"};
-  }
+  if (status.IsCorruption()) return damaged(directory, reason + unnamed_files(directory, reason));
+  if (status.IsPathNotFound()) return damaged(directory, reason);
   return error_of(status, path);
 }
 
@@ -271,6 +340,10 @@ Result<std::unique_ptr<RocksDbStore>> RocksDbStore::open(const std::filesystem::
                                                          const RocksDbOptions& options) {
   auto prepared = prepare_directory(directory, options.if_missing);
   if (!prepared) return prepared.error();
+  if (auto fits = check_space(directory); !fits) return fits.error();
+  if (options.damaged_log == DamagedLog::kRefuse) {
+    if (auto whole = check_log_tails(directory); !whole) return whole.error();
+  }
   auto impl = Impl::open(directory, options);
   if (!impl) return impl.error();
   return std::unique_ptr<RocksDbStore>(new RocksDbStore(std::move(*impl)));

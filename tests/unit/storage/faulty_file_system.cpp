@@ -30,13 +30,16 @@ class FaultyWritableFile final : public rocksdb::FSWritableFileOwnerWrapper {
     disk_.on_appended(name_, part.size());
     return attempted.ok() ? appended : attempted;
   }
+  IOStatus RangeSync(std::uint64_t /*offset*/, std::uint64_t /*count*/, const IOOptions& /*options*/,
+                     IODebugContext* /*debug*/) override {
+    return IOStatus::OK();
+  }
   IOStatus Append(const Slice& data, const IOOptions& options, const rocksdb::DataVerificationInfo& /*info*/,
                   IODebugContext* debug) override {
     return Append(data, options, debug);
   }
-  IOStatus Sync(const IOOptions& options, IODebugContext* debug) override {
+  IOStatus Sync(const IOOptions& /*options*/, IODebugContext* /*debug*/) override {
     IOStatus attempted = disk_.attempt(FileOperation::kSync, name_);
-    if (attempted.ok()) attempted = target()->Sync(options, debug);
     if (attempted.ok()) disk_.on_synced(name_);
     return attempted;
   }
@@ -45,6 +48,17 @@ class FaultyWritableFile final : public rocksdb::FSWritableFileOwnerWrapper {
  private:
   FaultyFileSystem& disk_;
   std::string name_;
+};
+
+class UnsyncedDirectory final : public rocksdb::FSDirectoryWrapper {
+ public:
+  explicit UnsyncedDirectory(std::unique_ptr<rocksdb::FSDirectory>&& directory)
+      : FSDirectoryWrapper(std::move(directory)) {}
+  IOStatus Fsync(const IOOptions& /*options*/, IODebugContext* /*debug*/) override { return IOStatus::OK(); }
+  IOStatus FsyncWithDirOptions(const IOOptions& /*options*/, IODebugContext* /*debug*/,
+                               const rocksdb::DirFsyncOptions& /*how*/) override {
+    return IOStatus::OK();
+  }
 };
 
 class FaultyReadableFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
@@ -130,6 +144,13 @@ IOStatus FaultyFileSystem::NewRandomAccessFile(const std::string& file, const ro
                                                IODebugContext* debug) {
   IOStatus made = target()->NewRandomAccessFile(file, options, out, debug);
   if (made.ok()) *out = std::make_unique<FaultyReadableFile>(std::move(*out), *this, file);
+  return made;
+}
+
+IOStatus FaultyFileSystem::NewDirectory(const std::string& name, const IOOptions& options,
+                                        std::unique_ptr<rocksdb::FSDirectory>* out, IODebugContext* debug) {
+  IOStatus made = target()->NewDirectory(name, options, out, debug);
+  if (made.ok()) *out = std::make_unique<UnsyncedDirectory>(std::move(*out));
   return made;
 }
 

@@ -1,5 +1,6 @@
 // FaultyFileSystem: the disk under a RocksDbStore, on which a test lets one kind of operation on one kind of file
-// fail, and which forgets at a crash what was not synced. Safe from several threads.
+// fail, and which forgets at a crash what was not synced. It does not bother the real disk with any sync, which makes
+// it fast. Safe from several threads.
 #pragma once
 
 #include <rocksdb/file_system.h>
@@ -50,6 +51,9 @@ class FaultyFileSystem final : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus NewRandomAccessFile(const std::string& file, const rocksdb::FileOptions& options,
                                         std::unique_ptr<rocksdb::FSRandomAccessFile>* out,
                                         rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus NewDirectory(const std::string& name, const rocksdb::IOOptions& options,
+                                 std::unique_ptr<rocksdb::FSDirectory>* out,
+                                 rocksdb::IODebugContext* debug) override;
   rocksdb::IOStatus RenameFile(const std::string& from, const std::string& to, const rocksdb::IOOptions& options,
                                rocksdb::IODebugContext* debug) override;
 
