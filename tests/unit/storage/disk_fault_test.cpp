@@ -159,15 +159,26 @@ TEST_F(DiskFault, ATableThatCannotBeReadIsAnErrorWithItsNameAndGoneWithIt) {
   EXPECT_TRUE(put(9).has_value()) << "a failed read loses nothing";
 }
 
-TEST_F(DiskFault, ADiskThatIsFullAtTheStartIsNamed) {
-  disk_->fail({FileKind::kManifest, FileOperation::kAppend, true});
-  const auto opened = RocksDbStore::open(directory_.path(), options_);
-  ASSERT_FALSE(opened.has_value());
-  EXPECT_EQ(opened.error().code, Errc::kIo);
-  EXPECT_NE(opened.error().context.find("the disk is full: free space"), std::string::npos)
-      << opened.error().context;
-  disk_->heal();
+// Whatever of it meets the fault: the log that is moved into tables, the new manifest, other files.
+TEST_F(DiskFault, ADiskThatFailsAtTheStartIsNamedAndNothingIsLost) {
   open();
+  ASSERT_TRUE(put(1).has_value());
+  for (const FileKind kind : {FileKind::kTable, FileKind::kManifest, FileKind::kOther}) {
+    for (const FileOperation operation : {FileOperation::kAppend, FileOperation::kSync}) {
+      SCOPED_TRACE(std::to_string(static_cast<int>(kind)) + " " + std::to_string(static_cast<int>(operation)));
+      store_.reset();
+      disk_->fail({kind, operation, true});
+      const auto opened = RocksDbStore::open(directory_.path(), options_);
+      ASSERT_FALSE(opened.has_value());
+      EXPECT_EQ(opened.error().code, Errc::kIo) << opened.error().context;
+      EXPECT_NE(opened.error().context.find("the disk is full: free space"), std::string::npos)
+          << opened.error().context;
+      disk_->heal();
+      open();
+      EXPECT_TRUE(holds(1));
+      ASSERT_TRUE(put(2).has_value()) << "there is a log to move next time";
+    }
+  }
 }
 
 // ---- any script, any fault: what was acknowledged as synced is there, and the rest is a prefix of what was written
