@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <filesystem>
 
@@ -63,6 +64,10 @@ RegionServer::~RegionServer() = default;
 Result<void> RegionServer::open_store() {
   RocksDbOptions options;
   options.on_log_sync = [this](Duration duration) { registry_.log_sync(duration); };
+  // Also when nobody writes. Posted, since RocksDB's threads outlive most of this.
+  options.on_failure = [this](const Error& why) {
+    boost::asio::post(strand_, [this, why] { fail(why); });
+  };
   std::error_code ignored;
   const std::filesystem::path directory = config_.data_directory(own_.name);
   std::filesystem::create_directories(directory.parent_path(),
@@ -203,12 +208,17 @@ asio::awaitable<void> RegionServer::shut_down() {
 }
 
 void RegionServer::fail(const Error& why) {
-  log::error("server", "stops, nothing more is acknowledged: " + why.to_string());
   {
     std::lock_guard lock(state_mutex_);
     if (failure_) return;
     failure_ = why;
   }
+  const std::string fix =
+      why.code == Errc::kCorrupt
+          ? "; move " + config_.data_directory(own_.name).string() +
+                " away and start again: it reloads from the other regions, what only this region held is lost"
+          : "";
+  log::error("server", "stops, nothing more is acknowledged: " + why.to_string() + fix);
   stop();
 }
 

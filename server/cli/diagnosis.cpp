@@ -198,8 +198,9 @@ Check check_own_certificate(const net::Identity& wanted, const OwnCertificate& o
 Check check_disk(const std::string& server, const std::string& directory,
                  std::uint64_t free_bytes) {
   if (free_bytes >= kFreeBytesMin) return passed(server, "disk", human_bytes(free_bytes) + " free");
+  const bool full = free_bytes < kFullDiskBytes;
   return failed(server, "disk", "GODWIT-E6003",
-                human_bytes(free_bytes) + " free in " + directory + ", at least " +
+                (full ? "the disk is full: " : "") + human_bytes(free_bytes) + " free in " + directory + ", at least " +
                     human_bytes(kFreeBytesMin) + " are needed",
                 "make room there, or mount a larger disk");
 }

@@ -35,6 +35,7 @@ inline constexpr std::string_view kThisMachine = "this machine";
 // Below these a server will soon stand still. The store keeps up to 512 files open; every worker
 // and every other server is a connection.
 inline constexpr std::uint64_t kFreeBytesMin = 1ULL << 30U;
+inline constexpr std::uint64_t kFullDiskBytes = 1ULL << 20U;  // a server with less has stopped, or does not start
 inline constexpr std::uint64_t kDescriptorsMin = 1024;
 // Certificates begin five minutes before they are issued: clocks may differ by less than that.
 inline constexpr Duration kClockLimit = seconds(60);

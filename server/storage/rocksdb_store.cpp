@@ -3,22 +3,31 @@
 #include <fcntl.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
+#include <rocksdb/file_system.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/listener.h>
+#include <rocksdb/sst_file_reader.h>
 #include <rocksdb/table.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <fstream>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "server/storage/family_name.h"
+#include "server/storage/log_tail.h"
 #include "server/storage/value_seal.h"
 
 namespace godwit {
 namespace {
+
+// What an open writes beside the tables: MANIFEST, OPTIONS, LOG.
+constexpr std::uintmax_t kStartBytes = 1U << 20U;
 
 using Handles = std::array<rocksdb::ColumnFamilyHandle*, kFamilyCount>;
 
@@ -49,6 +58,53 @@ class LogSyncListener final : public rocksdb::EventListener {
   std::function<void(Duration)> on_log_sync_;
 };
 
+// The first error, which all later writes return.
+class Latch {
+ public:
+  explicit Latch(std::function<void(const Error&)> on_failure)
+      : on_failure_(std::move(on_failure)) {}
+
+  // What to answer a write with; nullopt: nothing has failed.
+  std::optional<Error> error() const {
+    if (!failed_.load(std::memory_order_acquire)) return std::nullopt;
+    const std::lock_guard lock(mutex_);
+    return first_;
+  }
+  Error fail(Error error) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (first_) return *first_;
+      error.context += "; the store refuses all writes until the server restarts";
+      first_ = error;
+      failed_.store(true, std::memory_order_release);
+    }
+    if (on_failure_) on_failure_(error);
+    return error;
+  }
+
+ private:
+  std::function<void(const Error&)> on_failure_;
+  std::atomic<bool> failed_{false};
+  mutable std::mutex mutex_;  // guards first_
+  std::optional<Error> first_;
+};
+
+// What fails in the background fails the store: RocksDB itself goes on after some of it.
+class BackgroundErrorListener final : public rocksdb::EventListener {
+ public:
+  explicit BackgroundErrorListener(std::shared_ptr<Latch> latch) : latch_(std::move(latch)) {}
+  void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* status) override {
+    using Reason = rocksdb::BackgroundErrorReason;
+    // The writer has these, and knows what it wrote.
+    if (reason == Reason::kWriteCallback || reason == Reason::kMemTable) return;
+    const bool compaction = reason == Reason::kCompaction;
+    latch_->fail(error_of(*status, compaction ? "compaction" : "flush"));
+  }
+
+ private:
+  std::shared_ptr<Latch> latch_;
+};
+
 // Payload families hold values of up to 1 MiB that are compressed already.
 bool is_payload(Family family) {
   return family == Family::kLog || family == Family::kInputs || family == Family::kOutbox ||
@@ -75,8 +131,10 @@ rocksdb::ColumnFamilyOptions family_options(Family family,
   return options;
 }
 
-rocksdb::DBOptions database_options(const RocksDbOptions& options) {
+rocksdb::DBOptions database_options(const RocksDbOptions& options,
+                                    const std::shared_ptr<Latch>& latch, rocksdb::Env* env) {
   rocksdb::DBOptions out;
+  if (env != nullptr) out.env = env;
   out.create_if_missing = options.if_missing == IfMissing::kCreate;
   out.create_missing_column_families = true;
   out.paranoid_checks = true;
@@ -95,6 +153,7 @@ rocksdb::DBOptions database_options(const RocksDbOptions& options) {
   out.keep_log_file_num = 2;
   out.stats_dump_period_sec = 0;
   out.stats_persist_period_sec = 0;
+  out.listeners.push_back(std::make_shared<BackgroundErrorListener>(latch));
   if (options.on_log_sync) {
     out.listeners.push_back(std::make_shared<LogSyncListener>(options.on_log_sync));
   }
@@ -132,6 +191,72 @@ Result<void> prepare_directory(const std::filesystem::path& directory, IfMissing
   return {};
 }
 
+Error damaged(const std::filesystem::path& directory, const std::string& reason) {
+  return Error{Errc::kCorrupt,
+               "data directory " + directory.string() + " is damaged: " + reason +
+                   ". Move it away and start this server again: it reloads from the other regions, and what only "
+                   "this region held (pushes that it had not sent yet) is lost; with a single region, the run"};
+}
+
+std::vector<std::filesystem::path> files_in(const std::filesystem::path& directory, std::string_view extension) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    if (entry.path().extension() == extension) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// Of what RocksDB refuses as damaged: the files that it does not name, or not rightly.
+std::string unnamed_files(const std::filesystem::path& directory, const std::string& reason) {
+  std::string names;
+  for (const auto& file : files_in(directory, ".sst")) {
+    rocksdb::SstFileReader reader{rocksdb::Options()};
+    if (reader.Open(file.string()).ok() || reason.find(file.filename().string()) != std::string::npos) continue;
+    names += (names.empty() ? "" : ", ") + file.filename().string();
+  }
+  if (!names.empty()) return " (table file " + names + ")";
+  if (reason.find(directory.string()) != std::string::npos || reason.find("CURRENT") != std::string::npos) return "";
+  for (const auto& file : files_in(directory, ".log"))
+    names += (names.empty() ? "" : " or ") + file.filename().string();
+  return " in the write-ahead log " + names;
+}
+
+// RocksDB begins with new files and moves its log into tables; where there is no room for that, it may abort.
+Result<void> check_space(const std::filesystem::path& directory) {
+  std::uintmax_t needed = kStartBytes;
+  std::error_code error;
+  for (const auto& file : files_in(directory, ".log")) needed += std::filesystem::file_size(file, error);
+  const auto space = std::filesystem::space(directory, error);
+  if (error || space.available >= needed) return {};
+  return Error{Errc::kIo, "data directory " + directory.string() + ": the disk is full: free space, then restart (" +
+                              std::to_string(space.available) + " bytes are free, a start needs " +
+                              std::to_string(needed) + ")"};
+}
+
+// Records that RocksDB would drop without a word.
+Result<void> check_log_tails(const std::filesystem::path& directory) {
+  std::vector<std::filesystem::path> files = files_in(directory, ".log");
+  std::string manifest;
+  std::getline(std::ifstream(directory / "CURRENT"), manifest);
+  files.push_back(directory / manifest);
+  for (const auto& file : files) {
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(file, error);
+    if (error || size == 0) continue;  // open() names what is wrong
+    const std::uintmax_t start = (size - 1) / kLogBlockBytes * kLogBlockBytes;
+    std::ifstream in(file, std::ios::binary);
+    std::string block(size - start, '\0');
+    in.seekg(static_cast<std::streamoff>(start));
+    if (!in.read(block.data(), static_cast<std::streamsize>(block.size()))) continue;
+    if (const auto at = hidden_by_damage(view(block)))
+      return damaged(directory, "a record has a wrong length in file " + file.string() + " at offset " +
+                                    std::to_string(start + *at));
+  }
+  return {};
+}
+
 Error open_error(const rocksdb::Status& status, const std::filesystem::path& directory) {
   const std::string path = "data directory " + directory.string();
   const std::string reason = status.ToString();
@@ -150,40 +275,25 @@ Error open_error(const rocksdb::Status& status, const std::filesystem::path& dir
                                     " holds another program's store, or one of a newer Godwit (" +
                                     reason + "): choose another directory"};
   }
-  if (status.IsCorruption()) {
-    return Error{Errc::kCorrupt,
-                 path + " is damaged: " + reason + ". Move it away and let this server " +
-                     "reload from another region, or accept the loss of what follows " +
-                     "the damage"};
-  }
+  if (status.IsCorruption()) return damaged(directory, reason + unnamed_files(directory, reason));
+  if (status.IsPathNotFound()) return damaged(directory, reason);
   return error_of(status, path);
 }
 
 }  // namespace
 
 struct RocksDbStore::Impl {
+  std::shared_ptr<Latch> latch;
+  std::unique_ptr<rocksdb::Env> env;  // null: the default one
   std::unique_ptr<rocksdb::DB> database;
   std::vector<rocksdb::ColumnFamilyHandle*> owned;  // "default" first, then kFamilies
   Handles handles{};
-  std::atomic<bool> failed{false};
-  mutable std::mutex mutex;  // guards first_error
-  std::optional<Error> first_error;
 
   ~Impl() {
     for (auto* handle : owned) database->DestroyColumnFamilyHandle(handle);
   }
   rocksdb::ColumnFamilyHandle* handle(Family family) const { return handles[index_of(family)]; }
 
-  // Latches the first error; later ones return it too.
-  Error fail(Error error) {
-    const std::lock_guard lock(mutex);
-    if (!first_error) {
-      error.context += "; the store refuses all writes until the server restarts";
-      first_error = std::move(error);
-      failed.store(true, std::memory_order_release);
-    }
-    return *first_error;
-  }
   Result<void> write(rocksdb::WriteBatch& batch, bool sync, const std::string& what);
 
   static Result<std::unique_ptr<Impl>> open(const std::filesystem::path& directory,
@@ -199,9 +309,12 @@ Result<std::unique_ptr<RocksDbStore::Impl>> RocksDbStore::Impl::open(
     families.emplace_back(std::string(name(family)), family_options(family, cache));
   }
   auto impl = std::make_unique<Impl>();
+  impl->latch = std::make_shared<Latch>(options.on_failure);
+  if (options.file_system) impl->env = rocksdb::NewCompositeEnv(options.file_system);
   rocksdb::DB* database = nullptr;
-  const rocksdb::Status status = rocksdb::DB::Open(database_options(options), directory.string(),
-                                                   families, &impl->owned, &database);
+  const rocksdb::Status status =
+      rocksdb::DB::Open(database_options(options, impl->latch, impl->env.get()), directory.string(),
+                        families, &impl->owned, &database);
   impl->database.reset(database);
   if (!status.ok()) return open_error(status, directory);
   for (std::size_t i = 0; i < kFamilies.size(); ++i) {
@@ -212,14 +325,11 @@ Result<std::unique_ptr<RocksDbStore::Impl>> RocksDbStore::Impl::open(
 
 Result<void> RocksDbStore::Impl::write(rocksdb::WriteBatch& batch, bool sync,
                                        const std::string& what) {
-  if (failed.load(std::memory_order_acquire)) {
-    const std::lock_guard lock(mutex);
-    return *first_error;
-  }
+  if (std::optional<Error> error = latch->error()) return std::move(*error);
   rocksdb::WriteOptions options;
   options.sync = sync;
   const rocksdb::Status status = database->Write(options, &batch);
-  if (!status.ok()) return fail(error_of(status, what));
+  if (!status.ok()) return latch->fail(error_of(status, what));
   return {};
 }
 
@@ -230,6 +340,10 @@ Result<std::unique_ptr<RocksDbStore>> RocksDbStore::open(const std::filesystem::
                                                          const RocksDbOptions& options) {
   auto prepared = prepare_directory(directory, options.if_missing);
   if (!prepared) return prepared.error();
+  if (auto fits = check_space(directory); !fits) return fits.error();
+  if (options.damaged_log == DamagedLog::kRefuse) {
+    if (auto whole = check_log_tails(directory); !whole) return whole.error();
+  }
   auto impl = Impl::open(directory, options);
   if (!impl) return impl.error();
   return std::unique_ptr<RocksDbStore>(new RocksDbStore(std::move(*impl)));
@@ -293,7 +407,7 @@ Result<void> RocksDbStore::write(const Batch& batch) {
         }
         break;
     }
-    if (!status.ok()) return impl_->fail(error_of(status, describe_key(write.family, write.key)));
+    if (!status.ok()) return impl_->latch->fail(error_of(status, describe_key(write.family, write.key)));
   }
   return impl_->write(out, batch.sync, batch.sync ? "synced write" : "write");
 }
@@ -307,7 +421,7 @@ Result<void> RocksDbStore::drop_range(Family family, ByteView begin, ByteView en
     const rocksdb::Status status =
         batch.DeleteRange(impl_->handle(family), slice(begin), slice(end));
     if (!status.ok())
-      return Result<void>(impl_->fail(error_of(status, describe_key(family, begin))));
+      return Result<void>(impl_->latch->fail(error_of(status, describe_key(family, begin))));
     return impl_->write(batch, true, "synced erase from " + describe_key(family, begin));
   };
   if (auto erased = erase(); !erased) return erased;

@@ -3,8 +3,8 @@
 // (value_seal.h).
 //
 // Durability: the write-ahead log is always on; a synced batch is on disk (fdatasync) when write()
-// returns. After any failed write the store is read-only for good: all later writes return the
-// first error, since nobody knows what the disk holds; a restart finds out.
+// returns. After any failed write, flush or compaction the store is read-only for good: all later
+// writes return the first error, since nobody knows what the disk holds; a restart finds out.
 //
 // Safe from several threads. Never fork after open(): RocksDB's threads would not exist in the
 // child.
@@ -18,6 +18,10 @@
 
 #include "server/core/store.h"
 #include "shared/base/time.h"
+
+namespace rocksdb {
+class FileSystem;
+}
 
 namespace godwit {
 
@@ -41,7 +45,12 @@ struct RocksDbOptions {
   std::uint64_t block_cache_bytes = 32ULL << 20U;
   // Called after each sync of the write-ahead log with its duration, on the thread that wrote. Must
   // be quick, thread-safe and not call the store.
-  std::function<void(Duration)> on_log_sync;
+  std::function<void(Duration)> on_log_sync = nullptr;
+  // Called once, when the store begins to refuse writes, on the thread that found out; it may be one
+  // of RocksDB's. Must be quick, thread-safe and not call the store.
+  std::function<void(const Error&)> on_failure = nullptr;
+  // For tests, which let it fail; null: the operating system's.
+  std::shared_ptr<rocksdb::FileSystem> file_system = nullptr;
 };
 
 struct DiskUsage {

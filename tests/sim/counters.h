@@ -26,6 +26,7 @@ enum class Count : std::size_t {
   kCrashesInWrites,
   kDiskFailures,
   kDisksLost,
+  kRottenDisks,
   kWorkerCrashes,
   kCuts,
   kPartitions,
@@ -62,7 +63,8 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Count::kK
     {
         "events",         "commits",           "rounds",           "nesterov",   "late",
         "clipped",        "duplicate_pushes",  "duplicate_offers", "journals",   "overloads",
-        "server_crashes", "leader_crashes", "crashes_in_writes", "disk_failures",    "disks_lost", "worker_crashes",
+        "server_crashes", "leader_crashes", "crashes_in_writes", "disk_failures",    "disks_lost",
+        "rotten_disks", "worker_crashes",
         "cuts",           "partitions",        "isolations",       "stalls",     "one_way_cuts",
         "pauses",         "absences",          "control_crashes",  "control_cuts", "control_lost",
         "control_twice",  "clock_jumps",       "promotion_wishes", "mode_switches",

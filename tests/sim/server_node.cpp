@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "server/core/recovery.h"
+
 namespace godwit::sim {
 namespace {
 
@@ -150,10 +152,35 @@ void ServerNode::lose_disk() {
   world_.sim.record("disk lost", region_.value());
   ++world_.sim.counters()[Count::kDisksLost];
   crash();
+  rot();
   store_ = std::make_unique<MemoryStore>();
   incarnation_ = incarnation_.next();
   ever_started_ = false;
   world_.ledger.on_disk_lost(region_);
+}
+
+// Dice of its own, so that a history does not depend on it.
+void ServerNode::rot() {
+  Random random(life_);
+  const Layout layout(world_.swarm.manifest);
+  const ShardId shard(static_cast<std::uint32_t>(random.below(layout.shards.size())));
+  const ShardLayout& cut = layout.shards[shard.value()];
+  const Result<Recovered> healthy = recover_shard(*store_, shard, cut, std::nullopt);
+  if (!healthy) return world_.sim.fail("a lost disk was damaged before: " + healthy.error().to_string());
+  if (healthy->replayed == 0) return;
+  const Version version(healthy->state.version().value() - random.below(healthy->replayed));
+  const Bytes key = records::payload_key(shard, version, 0);
+  const Result<std::optional<Bytes>> stored = store_->get(Family::kLog, key);
+  if (!stored || !*stored || (*stored)->empty()) return;  // an entry without payloads
+  Bytes value = **stored;
+  value[random.below(value.size())] ^= std::byte{1} << random.below(8);
+  Batch batch;
+  batch.put(Family::kLog, key, std::move(value));
+  if (!store_->write(batch)) return;
+  ++world_.sim.counters()[Count::kRottenDisks];
+  const Result<Recovered> rotten = recover_shard(*store_, shard, cut, std::nullopt);
+  if (rotten || rotten.error().code != Errc::kCorrupt)
+    world_.sim.fail("recovery takes a flipped byte of version " + to_string(version) + " for good");
 }
 
 void ServerNode::break_disk() {

@@ -30,7 +30,8 @@ class ServerNode final : public Host {
   void crash() { crash(milliseconds(50), milliseconds(1500)); }
   // It stays away for a time between these.
   void crash(Duration away_min, Duration away_max);
-  // The machine is gone with its disk; another one with a new data directory takes its place.
+  // A byte of its log flips, which recovery must find. The machine is gone with its disk; another one with a new
+  // data directory takes its place.
   // REQUIRES: every shard has another member of its in-sync set (else what only it held would be lost).
   void lose_disk();
   // The next write fails; the process stops there.
@@ -49,6 +50,7 @@ class ServerNode final : public Host {
   const RegionCore* core() const { return core_.get(); }
 
  private:
+  void rot();
   using Event = std::function<Effects(RegionCore&, TimePoint)>;
   // From a dead process to a core: the records of all shards, then an epoch for each shard that it leads.
   void read_records();

@@ -165,6 +165,7 @@ TEST(Diagnosis, AServerThatOnlyItsOwnMachineReaches) {
 TEST(Diagnosis, DiskAndLimits) {
   EXPECT_EQ(check_disk("eu", "data/eu", kFreeBytesMin).state, CheckState::kOk);
   expect_failed(check_disk("eu", "data/eu", kFreeBytesMin - 1), "GODWIT-E6003", "data/eu", "room");
+  expect_failed(check_disk("eu", "data/eu", kFullDiskBytes - 1), "GODWIT-E6003", "the disk is full", "room");
   EXPECT_EQ(check_descriptors(kDescriptorsMin).state, CheckState::kOk);
   expect_failed(check_descriptors(256), "GODWIT-E6003", "256 open files", "ulimit -n 1024");
 }

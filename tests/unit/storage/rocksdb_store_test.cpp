@@ -114,17 +114,17 @@ TEST_F(RocksDbStoreTest, AFileInPlaceOfTheDirectoryIsRefusedInWords) {
 TEST_F(RocksDbStoreTest, MissingParentsAreMadeUnlessTheStoreMustExist) {
   const fs::path nested = path() / "a" / "b";
   const auto missing =
-      RocksDbStore::open(nested, {.if_missing = IfMissing::kFail, .on_log_sync = {}});
+      RocksDbStore::open(nested, {.if_missing = IfMissing::kFail});
   ASSERT_FALSE(missing.has_value());
   EXPECT_EQ(missing.error().code, Errc::kNotFound);
   EXPECT_FALSE(fs::exists(nested));
   EXPECT_TRUE(RocksDbStore::open(nested).has_value());
   EXPECT_TRUE(
-      RocksDbStore::open(nested, {.if_missing = IfMissing::kFail, .on_log_sync = {}}).has_value());
+      RocksDbStore::open(nested, {.if_missing = IfMissing::kFail}).has_value());
 }
 
 TEST_F(RocksDbStoreTest, AnEmptyDirectoryIsNoStore) {
-  EXPECT_EQ(open_error({.if_missing = IfMissing::kFail, .on_log_sync = {}}).code, Errc::kNotFound);
+  EXPECT_EQ(open_error({.if_missing = IfMissing::kFail}).code, Errc::kNotFound);
   EXPECT_TRUE(fs::is_empty(path()));
 }
 
@@ -175,7 +175,7 @@ TEST_F(RocksDbStoreTest, DamageInsideTheLogIsRefusedAndItsPrefixKeptOnRequest) {
   EXPECT_EQ(error.code, Errc::kCorrupt);
   EXPECT_NE(error.context.find("is damaged"), std::string::npos) << error.context;
   EXPECT_EQ(open_error().code, Errc::kCorrupt) << "the refusal changed nothing";
-  open({.damaged_log = DamagedLog::kKeepPrefix, .on_log_sync = {}});
+  open({.damaged_log = DamagedLog::kKeepPrefix});
   for (unsigned i = 0; i < 3; ++i) EXPECT_TRUE(holds(i, 100'000));
   for (unsigned i = 3; i < 8; ++i) EXPECT_FALSE(holds(i, 100'000));
 }
