@@ -112,6 +112,12 @@ asio::awaitable<Result<ShardRecord>> hand_over(ControlStore& store, ShardId shar
                       "it is not in the in-sync set: what the others acknowledged would be lost; "
                       "wait until it has caught up"};
     }
+    ControlRequest get_lease = get_request(control_keys::region_lease(next));
+    const ControlReply lease = co_await ask(store, std::move(get_lease));
+    if (lease.error) co_return *lease.error;
+    if (lease.items.empty() || lease.items.front().value.empty()) {
+      co_return Error{Errc::kConflict, "it is away (its lease is over): nobody would lead; start its server first"};
+    }
     ShardRecord wanted = record->led_by(next);
     Result<HeldRecord> set =
         co_await swap_record(store, shard, std::move(wanted), now.items.front().revision);

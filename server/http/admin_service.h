@@ -170,7 +170,7 @@ class AdminService {
   // Errors: kInvalid, kNotLeader (names the control host), kUnavailable, kConflict.
   virtual void set_mode(ModeRequest request, Callback<Result<ModeReport>> done) = 0;
   // Lets another region lead a shard. By compare-and-swap in the control store; the region takes over when it
-  // hears of it. Errors: kConflict: not a member of the in-sync set; kInvalid: no such region or shard; kUnavailable.
+  // hears of it. Errors: kConflict: not in sync, or away; kInvalid: no such region or shard; kUnavailable.
   virtual void promote(PromoteRequest request, Callback<Result<PromoteReport>> done) = 0;
   // Tells the workers of this region to leave their loops.
   virtual void stop_workers(Callback<Result<void>> done) = 0;
