@@ -85,10 +85,18 @@ void Ledger::on_written(RegionId region, const Batch& batch, const StoreReader& 
         write.key.size() == records::journal_key(ShardId()).size()) {
       ++sim_.counters()[Count::kJournals];
     }
+    if (write.kind == Write::Kind::kDeleteRange && write.family == Family::kPushes)
+      on_truncated(region, write.key);  // a reload; what it goes on with, if anything, follows in the batch
     if (write.kind != Write::Kind::kPut || write.family != Family::kLog) continue;
     if (const auto at = commit_record(write.key))
       on_record(region, at->first, at->second, view(write.value), store);
   }
+}
+
+void Ledger::on_truncated(RegionId region, const Bytes& begin) {
+  std::uint32_t shard = 0;
+  for (std::size_t i = 0; i < 4; ++i) shard = shard << 8 | static_cast<std::uint32_t>(begin[i]);
+  logs_[shard].held[region.value()] = Hash();
 }
 
 void Ledger::on_record(RegionId region, ShardId shard, Version version, ByteView record,

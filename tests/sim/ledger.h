@@ -68,6 +68,7 @@ class Ledger {
   ShardId shard_of(const Log& log) const {
     return ShardId(static_cast<std::uint32_t>(&log - logs_.data()));
   }
+  void on_truncated(RegionId region, const Bytes& begin);
   void on_record(RegionId region, ShardId shard, Version version, ByteView record,
                  const StoreReader& store);
   void check_recovered(RegionId region, const ShardCore& shard, const StoreReader& store);
