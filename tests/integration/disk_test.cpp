@@ -79,20 +79,7 @@ class DiskTest : public ::testing::Test {
   void settle() {
     cluster_.tell_workers_to_stop();
     for (const std::string& region : regions()) EXPECT_EQ(cluster_.worker(region).wait(kStopLimit), 0);
-    EXPECT_TRUE(eventually(kLimit, [&] { return settled(); })) << cluster_.logs();
-  }
-  bool settled() const {
-    std::vector<std::uint64_t> common;
-    for (const std::string& region : regions()) {
-      std::vector<std::uint64_t> versions;
-      for (const ShardView& shard : cluster_.shards(region)) {
-        if (shard.outbox_items > 0 || shard.watermark != shard.version) return false;
-        versions.push_back(shard.version);
-      }
-      if (versions.empty() || (!common.empty() && common != versions)) return false;
-      common = versions;
-    }
-    return true;
+    EXPECT_TRUE(eventually(kLimit, [&] { return cluster_.settled(); })) << cluster_.logs();
   }
   void expect_nothing_is_missing() {
     for (const std::string& region : regions()) EXPECT_EQ(cluster_.stop_server(region), 0);
@@ -157,7 +144,7 @@ TEST_F(DiskTest, AServerWithARottenTableNamesItAndReloadsFromTheOthers) {
   settle();
   EXPECT_EQ(cluster_.stop_server(victim()), 0);
   cluster_.start_server(victim());  // moves what it finds in its log into tables
-  ASSERT_TRUE(eventually(kLimit, [&] { return settled(); })) << cluster_.logs();
+  ASSERT_TRUE(eventually(kLimit, [&] { return cluster_.settled(); })) << cluster_.logs();
   EXPECT_EQ(cluster_.stop_server(victim()), 0);
   const fs::path table = largest_table(directory());
   ASSERT_FALSE(table.empty());
@@ -175,7 +162,7 @@ TEST_F(DiskTest, AServerWithARottenTableNamesItAndReloadsFromTheOthers) {
 
   fs::rename(directory(), directory().string() + ".rotten");
   cluster_.start_server(victim());
-  EXPECT_TRUE(eventually(kLimit, [&] { return settled(); })) << cluster_.logs();
+  EXPECT_TRUE(eventually(kLimit, [&] { return cluster_.settled(); })) << cluster_.logs();
   expect_nothing_is_missing();
 }
 

@@ -124,21 +124,6 @@ class Recovery : public ::testing::Test {
     recovery_seconds_.push_back(std::chrono::duration<double>(Clock::now() - killed).count());
   }
 
-  // Outboxes empty, and all replicas at the same version with nothing above the watermark.
-  bool settled() const {
-    std::vector<std::uint64_t> common;
-    for (const std::string& region : cluster_.config().regions) {
-      std::vector<std::uint64_t> versions;
-      for (const ShardView& shard : cluster_.shards(region)) {
-        if (shard.outbox_items > 0 || shard.watermark != shard.version) return false;
-        versions.push_back(shard.version);
-      }
-      if (versions.empty() || (!common.empty() && versions != common)) return false;
-      common = versions;
-    }
-    return true;
-  }
-
   void expect_equal_hashes() const {
     for (std::uint32_t shard = 0; shard < cluster_.config().run.shards; ++shard) {
       const std::string target = "/api/v1/shards/" + std::to_string(shard) + "/hashes";
@@ -167,7 +152,7 @@ class Recovery : public ::testing::Test {
     for (const std::string& region : cluster_.config().regions) {
       EXPECT_EQ(cluster_.worker(region).wait(std::chrono::seconds(40)), 0) << region << "\n" << cluster_.logs();
     }
-    ASSERT_TRUE(eventually(kRecoveryLimit, [&] { return settled(); })) << "not settled\n" << cluster_.logs();
+    ASSERT_TRUE(eventually(kRecoveryLimit, [&] { return cluster_.settled(); })) << "not settled\n" << cluster_.logs();
     expect_equal_hashes();
     for (const std::string& region : cluster_.config().regions) EXPECT_EQ(cluster_.stop_server(region), 0) << region;
   }

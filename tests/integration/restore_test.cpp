@@ -58,19 +58,6 @@ class RestoreTest : public ::testing::Test {
     EXPECT_EQ(output.exit_code, 0) << output.text << cluster_.logs();
     return file;
   }
-  bool settled() const {
-    std::vector<std::uint64_t> common;
-    for (const std::string& region : regions()) {
-      std::vector<std::uint64_t> versions;
-      for (const ShardView& shard : cluster_.shards(region)) {
-        if (shard.outbox_items > 0 || shard.watermark != shard.version) return false;
-        versions.push_back(shard.version);
-      }
-      if (versions.empty() || (!common.empty() && common != versions)) return false;
-      common = versions;
-    }
-    return true;
-  }
   void expect_every_push_counted(const std::vector<std::string>& files) {
     for (const std::string& region : regions()) EXPECT_EQ(cluster_.stop_server(region), 0);
     std::vector<std::string> arguments = {"verify", "--offline"};
@@ -105,7 +92,7 @@ TEST_F(RestoreTest, WhatIsRestoredIsWhatWasKeptAndEveryPushIsCounted) {
   cluster_.tell_workers_to_stop();
   for (const std::string& region : regions())
     EXPECT_EQ(cluster_.worker(region).wait(kLimit), 0) << cluster_.logs();
-  ASSERT_TRUE(eventually(kLimit, [&] { return settled(); })) << cluster_.logs();
+  ASSERT_TRUE(eventually(kLimit, [&] { return cluster_.settled(); })) << cluster_.logs();
   EXPECT_EQ(cluster_.godwit({"checkpoint", "restore", id}).exit_code, 0)
       << cluster_.logs();  // at rest
   const auto kept = safetensors::read_file(exported("kept.safetensors", {"--checkpoint", id}));
@@ -236,7 +223,7 @@ TEST_F(DivergedRunTest, ARestoreBringsHeldOutLossBack) {
   EXPECT_LT(later, good + 0.1) << "and training goes on from there";
 
   for (const std::string& region : regions()) stop_trainer(region);
-  ASSERT_TRUE(eventually(kLimit, [&] { return settled(); })) << cluster_.logs();
+  ASSERT_TRUE(eventually(kLimit, [&] { return cluster_.settled(); })) << cluster_.logs();
   EXPECT_EQ(cluster_.godwit({"verify"}).exit_code, 0);
   expect_every_push_counted(acknowledgements_);
 }

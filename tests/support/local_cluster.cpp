@@ -102,6 +102,20 @@ std::vector<ShardView> LocalCluster::shards(const std::string& region) const {
   return views;
 }
 
+bool LocalCluster::settled() const {
+  std::vector<std::uint64_t> common;
+  for (const std::string& region : config_.regions) {
+    std::vector<std::uint64_t> versions;
+    for (const ShardView& shard : shards(region)) {
+      if (shard.outbox_items > 0 || shard.watermark != shard.version) return false;
+      versions.push_back(shard.version);
+    }
+    if (versions.empty() || (!common.empty() && versions != common)) return false;
+    common = versions;
+  }
+  return true;
+}
+
 std::string LocalCluster::server_log(const std::string& region) const {
   std::ifstream in(config_.log_file(region));
   std::stringstream text;

@@ -49,6 +49,8 @@ class LocalCluster {
   std::optional<boost::json::object> get(const std::string& region, const std::string& target) const;
   // Per shard; empty when the server does not answer, or has no model yet.
   std::vector<ShardView> shards(const std::string& region) const;
+  // Outboxes are empty, and all replicas at one version with nothing above the watermark.
+  bool settled() const;
 
   std::string server_log(const std::string& region) const;
   // The ends of all logs, for the message of a failure.
