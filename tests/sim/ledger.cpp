@@ -36,9 +36,9 @@ void Ledger::fail(const Log& log, const std::string& why) {
 
 void Ledger::on_push(const Push& push, std::span<const float> q) {
   Log& log = logs_[push.header.shard.value()];
-  if (log.history.ever_named(push.header.id))
-    return;  // repeated while its naming is on the way back
-  log.pushes[push.header.id] = {push.header, std::vector<float>(q.begin(), q.end())};
+  MadePush& made = log.pushes[push.header.id];
+  if (made.header == push.header) return;  // repeated: a restore may have zeroed the worker's q since, not the payload
+  made = {push.header, std::vector<float>(q.begin(), q.end())};
 }
 
 // Items of the outbox and members of the journal.

@@ -116,7 +116,7 @@ class Session::Implementation {
     if (core_) {
       const Result<void> left = finish_until(&WorkerCore::everything_acknowledged, until, "acknowledged");
       if (!left) return left.error();
-      link_.send(Leave{});
+      perform(core_->finish(theta_, net::now()));  // leaves
       if (history_.is_open()) {
         history_.end(finish_until(&WorkerCore::everything_named, until, "named").has_value());
       }

@@ -93,6 +93,10 @@ void WorkerCore::boundary(const Parameters& theta, TimePoint now, WorkerEffects&
       push_shard(shard, PushKind::kPseudoGradient, std::max(last_label_, highest_round().next()),
                  theta, effects);
     }
+    if (everything_acknowledged()) {  // no round need wait for this worker any more
+      joined_ = false;
+      effects.sends.push_back(Leave{});
+    }
     return;
   }
   if (synchronous()) {

@@ -53,7 +53,7 @@ class WorkerCore {
   WorkerEffects on_step(std::uint64_t tokens, float step_seconds, const Parameters& theta, TimePoint now);
   // Time passed while waiting; also decides pushes that wait for a boundary.
   WorkerEffects on_tick(const Parameters& theta, TimePoint now);
-  // Push what is left, as soon as nothing is unnamed.
+  // Push what is left, as soon as nothing is unnamed, and leave once it is acknowledged.
   WorkerEffects finish(const Parameters& theta, TimePoint now);
 
   // Why the next step must wait, or "" when it need not.

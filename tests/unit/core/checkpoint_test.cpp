@@ -39,6 +39,15 @@ TEST(CheckpointSchedule, WhateverComesFirst) {
       (CheckpointSchedule{0, Duration::zero(), 3}).due(Version(5000), Version(), seconds(9999)));
 }
 
+TEST(Retention, AVersionIsRebuiltFromASnapshotNoBlockOfWhichIsNewer) {
+  Retention retention;
+  Batch batch;
+  retention.add({1, Version(5), Version(8)}, test::small_settings(), batch);  // its blocks were written meanwhile
+  EXPECT_EQ(retention.base(Version(4)).id, 0U) << "the empty model";
+  EXPECT_EQ(retention.base(Version(7)).id, 0U);
+  EXPECT_EQ(retention.base(Version(8)).id, 1U);
+}
+
 class CheckpointTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -130,6 +130,17 @@ TEST_F(WorkerCoreTest, AProcessWhoseClockWasSetBackOutdoesTheOneBefore) {
   EXPECT_EQ(core.on_message(reply, theta, now).acknowledged.size(), 1U);
 }
 
+TEST_F(WorkerCoreTest, AFinishedWorkerLeavesOnceEverythingIsAcknowledgedAndStaysAway) {
+  step();
+  const WorkerEffects pushing = core.finish(theta, now);
+  EXPECT_NE(sent<Push>(pushing), nullptr);
+  EXPECT_EQ(sent<Leave>(pushing), nullptr);
+  answer(PushOutcome::kAcknowledged);
+  EXPECT_NE(sent<Leave>(core.finish(theta, now)), nullptr);
+  EXPECT_EQ(sent<Leave>(core.finish(theta, now)), nullptr);
+  EXPECT_EQ(sent<Join>(core.on_connected(now)), nullptr) << "a new connection does not bring it back";
+}
+
 TEST_F(WorkerCoreTest, AProcessThatHasPushedGivesWayToANewerOne) {
   announce(1);
   step();
