@@ -49,20 +49,20 @@ if [[ "$list" == yes ]]; then
 fi
 
 docker/install-packages.sh || exit 2
-copy="$PWD/build/mutants/source"
-logs="$PWD/build/mutants/logs"
+base="$PWD/build/mutants"
+logs="$base/logs"
 limit=300  # seconds for one test
-jobs="$(nproc)"
-mkdir -p "$copy" "$logs"
-exec 9>"$logs/../lock"
-flock -n 9 || { echo "run.sh: another run is using $copy" >&2; exit 2; }
+shares="$(nproc)"  # one mutant is a compiler and a test, one after the other: as many as processors at a time
+mkdir -p "$logs"
+exec 9>"$base/lock"
+flock -n 9 || { echo "run.sh: another run is using $base" >&2; exit 2; }
 
-# --- the copy is whole again, and no process is left behind --------------------------------------
-child=''
-mutated=''
+# --- a share: some of the mutants, in a copy of the tree, in a process of its own --------------------
+# The copy is whole again at the end, and no process is left behind.
+copy='' child='' mutated=''
 
 restore() {
-  if [[ -n "$mutated" ]]; then cp "$logs/original" "$copy/$mutated"; fi
+  if [[ -n "$mutated" ]]; then cp "$copy/../original.$share" "$copy/$mutated"; fi
   mutated=''
 }
 
@@ -71,8 +71,6 @@ leave() {
   if [[ -n "$child" ]]; then kill -KILL -- "-$child" 2>/dev/null || true; fi
   restore
 }
-trap 'leave; echo "run.sh: interrupted"; exit 130' INT TERM HUP
-trap leave EXIT
 
 # in_group LOG COMMAND...: in a process group of its own.
 in_group() {
@@ -87,7 +85,6 @@ in_group() {
   return "$status"
 }
 
-# --- steps ---------------------------------------------------------------------------------------
 # Only what differs is written, so that only that is built again.
 copy_tree() {
   local file
@@ -102,7 +99,7 @@ copy_tree() {
 build() {
   local log="$1"
   shift
-  in_group "$log" cmake --build "$copy/build/release" -j "$jobs" --target "$@"
+  in_group "$log" cmake --build "$copy/build/release" -j 1 --target "$@"
 }
 
 # run_test LOG "PROGRAM GTEST-FILTER", or the arguments of godwit-sim.
@@ -124,7 +121,7 @@ mutate() {
   rest="${text#*"$old"}"
   if [[ "$rest" == "$text" ]]; then echo "old text not found in $file"; return 1; fi
   if [[ "$rest" == *"$old"* ]]; then echo "old text found more than once in $file"; return 1; fi
-  cp "$copy/$file" "$logs/original"
+  cp "$copy/$file" "$copy/../original.$share"
   mutated="$file"
   printf '%s\n' "${text%%"$old"*}$new$rest" >"$copy/$file"
 }
@@ -134,32 +131,31 @@ die() {
   exit 1
 }
 
-programs=() tests=()
-for mutant in "${mutants[@]}"; do
-  tests+=("$(field "$mutant" test)")
-  programs+=("$(field "$mutant" test | cut -d' ' -f1)")
-done
-mapfile -t tests < <(printf '%s\n' "${tests[@]}" | sort -u)
-mapfile -t programs < <(printf '%s\n' "${programs[@]}" | sort -u)
+# prepare MUTANT...: their programs are built, and their tests pass.
+prepare() {
+  local programs tests test log="$logs/share.$share"
+  mapfile -t tests < <(for mutant in "$@"; do field "$mutant" test; done | sort -u)
+  mapfile -t programs < <(printf '%s\n' "${tests[@]}" | cut -d' ' -f1 | sort -u)
+  copy_tree
+  export CCACHE_BASEDIR="$copy" CCACHE_NOHASHDIR=1
+  in_group "$log" cmake -S "$copy" --preset release -DGODWIT_TRAINER=OFF || die "the copy does not configure" "$log"
+  build "$log" "${programs[@]}" || die "the tree does not build" "$log"
+  for test in "${tests[@]}"; do
+    run_test "$log" "$test" || die "'$test' fails without any mutant" "$log"
+    if grep -q '\] 0 tests' "$log"; then die "'$test' names no test" "$log"; fi
+  done
+  echo "${#tests[@]} tests pass on the unchanged tree after $SECONDS s"
+}
 
-copy_tree
-export CCACHE_BASEDIR="$copy" CCACHE_NOHASHDIR=1
-in_group "$logs/configure" cmake -S "$copy" --preset release -DGODWIT_TRAINER=OFF ||
-  die "the copy does not configure" "$logs/configure"
-build "$logs/build" "${programs[@]}" || die "the tree does not build" "$logs/build"
-for test in "${tests[@]}"; do
-  run_test "$logs/test" "$test" || die "'$test' fails without any mutant" "$logs/test"
-  if grep -q '\] 0 tests' "$logs/test"; then die "'$test' names no test" "$logs/test"; fi
-done
-echo "${#tests[@]} tests pass on the unchanged tree after $SECONDS s"
-
-caught=0
-for mutant in "${mutants[@]}"; do
-  name="$(name "$mutant")" test="$(field "$mutant" test)" started="$SECONDS" status=0
+# try MUTANT: one line that says what became of it.
+try() {
+  local name test started="$SECONDS" status=0 log
+  name="$(name "$1")"
+  test="$(field "$1" test)"
   log="$logs/$name"
-  if ! mutate "$mutant" >"$log"; then
+  if ! mutate "$1" >"$log"; then
     printf 'stale     %-36s %s\n' "$name" "$(<"$log")"
-    continue
+    return
   fi
   if ! build "$log" "${test%% *}"; then
     printf 'no build  %-36s see %s\n' "$name" "${log#"$PWD/"}"
@@ -168,13 +164,38 @@ for mutant in "${mutants[@]}"; do
     case "$status" in
       0) printf 'SURVIVED  %-36s %s\n' "$name" "$test" ;;
       124 | 137) printf 'SURVIVED  %-36s still running after %s s: %s\n' "$name" "$limit" "$test" ;;
-      *)
-        printf 'caught    %-36s %3d s  by %s\n' "$name" "$((SECONDS - started))" "$test"
-        caught=$((caught + 1))
-        ;;
+      *) printf 'caught    %-36s %3d s  by %s\n' "$name" "$((SECONDS - started))" "$test" ;;
     esac
   fi
   restore
+}
+
+# try_share NUMBER MUTANT...
+try_share() {
+  share="$1"
+  copy="$base/$share"
+  shift
+  trap 'leave; exit 130' INT TERM HUP
+  trap leave EXIT
+  mkdir -p "$copy"
+  prepare "$@"
+  for mutant in "$@"; do try "$mutant"; done
+}
+
+# --- all shares at a time ------------------------------------------------------------------------------
+running=()
+trap 'kill -TERM "${running[@]}" 2>/dev/null; wait; echo "run.sh: interrupted"; exit 130' INT TERM HUP
+
+# By program, so that few are built in more than one copy.
+mapfile -t mutants < <(for mutant in "${mutants[@]}"; do echo "$(field "$mutant" test) $mutant"; done | sort | sed 's/.* //')
+each=$(((${#mutants[@]} + shares - 1) / shares))
+for ((first = 0; first < ${#mutants[@]}; first += each)); do
+  number=$((first / each))
+  try_share "$number" "${mutants[@]:first:each}" > >(tee "$logs/results.$number") &
+  running+=($!)
 done
+status=0
+for process in "${running[@]}"; do wait "$process" || status=1; done
+caught="$(for ((number = 0; number < ${#running[@]}; ++number)); do cat "$logs/results.$number"; done | grep -c '^caught' || true)"
 echo "mutants caught $caught of ${#mutants[@]}"
-((caught == ${#mutants[@]}))
+((status == 0 && caught == ${#mutants[@]}))
