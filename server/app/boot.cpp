@@ -1,10 +1,13 @@
 // RegionServer: from an open store to a running core.
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <filesystem>
+#include <fstream>
 
 #include "server/app/region_server.h"
 #include "server/app/run_settings.h"
 #include "server/core/records.h"
+#include "server/core/renewal.h"
 #include "shared/base/log.h"
 
 namespace godwit::app {
@@ -84,8 +87,18 @@ asio::awaitable<std::optional<Manifest>> RegionServer::await_manifest() {
   co_return manifest_;
 }
 
-// An epoch of this process for every shard that this region leads.
-asio::awaitable<Result<void>> RegionServer::take_epochs(RegionCore::Place& place) {
+// An epoch of this process for every shard that this region leads. False: the server stops.
+asio::awaitable<bool> RegionServer::take_epochs(RegionCore::Place& place) {
+  for (;;) {
+    const Result<void> taken = co_await try_epochs(place);
+    if (taken) co_return true;
+    waits_for("the records of the shards: " + taken.error().to_string());
+    const Result<void> slept = co_await net::sleep_for(kRetry);
+    if (!slept) co_return false;
+  }
+}
+
+asio::awaitable<Result<void>> RegionServer::try_epochs(RegionCore::Place& place) {
   Result<std::vector<HeldRecord>> records = co_await read_records(*control_, config_.run.leaders);
   if (!records) co_return records.error();
   place.records = std::move(*records);
@@ -93,7 +106,7 @@ asio::awaitable<Result<void>> RegionServer::take_epochs(RegionCore::Place& place
   for (std::uint32_t shard = 0; shard < place.records.size(); ++shard) {
     HeldRecord& held = place.records[shard];
     Result<std::optional<ShardRecord>> claim =
-        claim_at_start(held, config_.run.leaders[shard], self(), place.incarnation,
+        claim_at_start(held, config_.run.leaders[shard], self(), place.replica,
                        settings_.ack == AckClass::kMemory);
     if (!claim)
       co_return Error{claim.error().code,
@@ -112,31 +125,101 @@ asio::awaitable<void> RegionServer::boot() {
   const std::optional<Manifest> manifest = co_await await_manifest();
   if (!manifest) co_return;
   const Result<Incarnation> incarnation = read_incarnation();
-  if (!incarnation) co_return fail(incarnation.error());
-  RegionCore::Place place{self(), *incarnation, {}, {}};
-  for (;;) {
-    const Result<void> taken = co_await take_epochs(place);
-    if (taken) break;
-    waits_for("the records of the shards: " + taken.error().to_string());
-    const Result<void> slept = co_await net::sleep_for(kRetry);
-    if (!slept) co_return;
-  }
-  waits_for("recovery from the store");
-  Result<std::unique_ptr<RegionCore>> core =
-      RegionCore::open(settings_, *store_, *manifest, place, net::now());
-  if (!core) co_return fail(core.error());
-  for (std::uint32_t shard = 0; shard < (*core)->shard_count(); ++shard) {
-    const ShardCore& opened = (*core)->shard(ShardId(shard));
+  if (!incarnation) co_return fail(incarnation.error(), move_away());
+  std::unique_ptr<RegionCore> core = co_await open_core(*manifest, *incarnation);
+  if (!core) co_return;
+  for (std::uint32_t shard = 0; shard < core->shard_count(); ++shard) {
+    const ShardCore& opened = core->shard(ShardId(shard));
     log::info("shard", std::to_string(shard) +
                            (opened.leads() ? " leads in epoch " : " follows in epoch ") +
                            to_string(opened.epoch()) + " from version " +
                            to_string(opened.state().version()) + " (" +
                            std::to_string(opened.replayed()) + " replayed)");
   }
-  shell_->open(std::move(*core));
+  shell_->open(std::move(core));
+  recovered_ = true;
   waits_for("");
   group_->spawn(strand_, follow_control());
   group_->spawn(strand_, keep_checkpoints());
+}
+
+// Recovers from the store; where that is damaged, as a newcomer. nullptr: the server stops.
+asio::awaitable<std::unique_ptr<RegionCore>> RegionServer::open_core(const Manifest& manifest,
+                                                                     Incarnation incarnation) {
+  for (bool renewed = false;; renewed = true) {
+    const Result<Incarnation> replica = replica_incarnation(*store_, incarnation);
+    if (!replica) {
+      fail(replica.error(), move_away());
+      co_return nullptr;
+    }
+    RegionCore::Place place{self(), incarnation, *replica, {}, {}};
+    const bool taken = co_await take_epochs(place);
+    if (!taken) co_return nullptr;
+    if (!std::filesystem::exists(damage_mark())) {
+      waits_for("recovery from the store");
+      Result<std::unique_ptr<RegionCore>> core =
+          RegionCore::open(settings_, *store_, manifest, place, net::now());
+      if (core) co_return std::move(*core);
+      if (core.error().code != Errc::kCorrupt || renewed) {
+        fail(core.error(), core.error().code == Errc::kCorrupt ? move_away() : "");
+        co_return nullptr;
+      }
+      log::warning("boot", core.error().to_string());
+      std::ofstream(damage_mark()) << core.error().to_string() << '\n';
+    }
+    const Layout layout(manifest);
+    const Result<void> dropped = co_await renew(place, layout);
+    if (!dropped) {
+      const bool only = dropped.error().code == Errc::kConflict;
+      fail(dropped.error(), only ? "; put back a copy of " + config_.data_directory(own_.name).string() +
+                                       ", or begin a new run with a model that was exported (godwit model import)"
+                                 : move_away());
+      co_return nullptr;
+    }
+  }
+}
+
+// As server/core/renewal.h says. The mark lives until all is done.
+asio::awaitable<Result<void>> RegionServer::renew(const RegionCore::Place& place, const Layout& layout) {
+  for (std::uint32_t shard = 0; shard < layout.shards.size(); ++shard) {
+    const auto outbox = Aggregator::load(*store_, ShardId(shard), layout.shards[shard]);
+    if (!outbox) co_return Error{Errc::kCorrupt, "the outbox is damaged, too: " + outbox.error().context};
+  }
+  std::vector<Epoch> epochs;
+  for (std::uint32_t shard = 0; shard < layout.shards.size(); ++shard) {
+    epochs.push_back(place.records[shard].record.epoch);
+    if (place.records[shard].revision == Revision()) continue;
+    const Result<Epoch> left = co_await leave(ShardId(shard));
+    if (!left) co_return left.error();
+    epochs.back() = *left;
+  }
+  for (const Family family : kReplicaFamilies) {
+    if (Result<void> cleared = store_->clear(family); !cleared) co_return cleared;
+  }
+  if (Result<void> resumed = store_->resume_compactions(); !resumed) co_return resumed;
+  const Incarnation replica(std::max(net::wall_microseconds(), place.replica.value() + 1));
+  if (Result<void> written = store_->write(renewed(epochs, replica)); !written) co_return written;
+  std::error_code ignored;
+  std::filesystem::remove(damage_mark(), ignored);
+  log::warning("boot", "the data directory was damaged: this region left the in-sync sets, kept its outbox, and "
+                       "reloads from the other regions");
+  co_return Result<void>();
+}
+
+// The shard's in-sync set; the control store may take its time.
+asio::awaitable<Result<Epoch>> RegionServer::leave(ShardId shard) {
+  for (;;) {
+    const Result<Epoch> left = co_await leave_set(*control_, shard, self());
+    if (left || left.error().code == Errc::kConflict) co_return left;
+    waits_for("the control store, to leave the in-sync sets: " + left.error().to_string());
+    const Result<void> slept = co_await net::sleep_for(kRetry);
+    if (!slept) co_return slept.error();
+  }
+}
+
+// Beside the store, which may refuse writes when damage is found; the next start reads it.
+std::filesystem::path RegionServer::damage_mark() const {
+  return config_.data_directory(own_.name) / "DAMAGED";
 }
 
 // Tells the core what the control store holds, now and at every change.

@@ -33,9 +33,9 @@ void answer(const Result<Checkpoint>& changed, const Report& done) {
 // Runs where it may take long: reads of the store need no strand.
 void RegionServer::with_store(std::function<void(const Result<Manifest>&)> use) {
   asio::post(strand_, [this, use = std::move(use)] {
-    const Result<Manifest> manifest =
-        manifest_ ? Result<Manifest>(*manifest_)
-                  : Error{Errc::kUnavailable, "no worker has offered a model yet"};
+    Result<Manifest> manifest = Error{Errc::kUnavailable, "no worker has offered a model yet"};
+    if (manifest_) manifest = Error{Errc::kUnavailable, "the server is still recovering"};
+    if (manifest_ && recovered_) manifest = *manifest_;
     asio::post(io_, [manifest, use] { use(manifest); });
   });
 }

@@ -5,6 +5,8 @@
 #include <boost/asio/this_coro.hpp>
 #include <memory>
 
+#include "server/core/renewal.h"
+
 namespace godwit::app {
 namespace {
 
@@ -95,6 +97,22 @@ asio::awaitable<Result<HeldRecord>> swap_record(ControlStore& store, ShardId sha
   const ControlReply set = co_await ask(store, std::move(swap));
   if (set.error) co_return *set.error;
   co_return HeldRecord{std::move(next), set.items.front().revision};
+}
+
+asio::awaitable<Result<Epoch>> leave_set(ControlStore& store, ShardId shard, RegionId self) {
+  Epoch epoch;
+  Change change = [&](ByteView held) -> Result<Bytes> {
+    const Result<ShardRecord> record = ShardRecord::decode(held);
+    if (!record) return record.error();
+    const Result<ShardRecord> left = leave(*record, shard, self);
+    if (!left) return left.error();
+    epoch = left->epoch;
+    return left->encode();
+  };
+  const std::string key = control_keys::shard_leader(shard);
+  const Result<Bytes> changed = co_await change_item(store, key, std::move(change));
+  if (!changed) co_return changed.error();
+  co_return epoch;
 }
 
 asio::awaitable<Result<ShardRecord>> hand_over(ControlStore& store, ShardId shard, RegionId next) {

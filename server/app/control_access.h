@@ -33,6 +33,9 @@ asio::awaitable<Result<std::vector<HeldRecord>>> read_records(ControlStore& stor
 // Puts `next` in the place of the record that was read at `expected`. Errors: kConflict when it is another by now.
 asio::awaitable<Result<HeldRecord>> swap_record(ControlStore& store, ShardId shard, ShardRecord next,
                                                 Revision expected);
+// Takes this region out of the shard's in-sync set, and returns the epoch that the shard is in then. Errors: kConflict:
+// nobody else is in it.
+asio::awaitable<Result<Epoch>> leave_set(ControlStore& store, ShardId shard, RegionId self);
 // Lets another region lead, from the next moment in which it can. Errors: kConflict: it is not in sync, or away;
 // kNotFound: nobody has led the shard yet.
 asio::awaitable<Result<ShardRecord>> hand_over(ControlStore& store, ShardId shard, RegionId next);

@@ -5,6 +5,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <filesystem>
+#include <fstream>
 
 #include "server/app/permissions.h"
 #include "server/app/run_settings.h"
@@ -63,10 +64,11 @@ RegionServer::~RegionServer() = default;
 
 Result<void> RegionServer::open_store() {
   RocksDbOptions options;
+  options.compact = !std::filesystem::exists(damage_mark());
   options.on_log_sync = [this](Duration duration) { registry_.log_sync(duration); };
   // Also when nobody writes. Posted, since RocksDB's threads outlive most of this.
   options.on_failure = [this](const Error& why) {
-    boost::asio::post(strand_, [this, why] { fail(why); });
+    boost::asio::post(strand_, [this, why] { fail_disk(why); });
   };
   std::error_code ignored;
   const std::filesystem::path directory = config_.data_directory(own_.name);
@@ -111,7 +113,7 @@ Result<void> RegionServer::open_network() {
     control_->request(std::move(request), [this](const ControlReply& reply) { tell(reply); });
   };
   outlets.notice = [this](const Notice& notice) { on_notice(notice); };
-  outlets.failed = [this](const Error& why) { fail(why); };
+  outlets.failed = [this](const Error& why) { fail_disk(why); };
   shell_ = std::make_unique<RegionShell>(io_.get_executor(), *store_, self(), std::move(outlets));
 
   links_ = std::make_unique<PeerLinks>(*group_, io_.get_executor(), *client, config_, self(),
@@ -207,19 +209,25 @@ asio::awaitable<void> RegionServer::shut_down() {
   io_.stop();
 }
 
-void RegionServer::fail(const Error& why) {
+void RegionServer::fail(const Error& why, const std::string& fix) {
   {
     std::lock_guard lock(state_mutex_);
     if (failure_) return;
     failure_ = why;
   }
-  const std::string fix =
-      why.code == Errc::kCorrupt
-          ? "; move " + config_.data_directory(own_.name).string() +
-                " away and start again: it reloads from the other regions, what only this region held is lost"
-          : "";
   log::error("server", "stops, nothing more is acknowledged: " + why.to_string() + fix);
   stop();
+}
+
+void RegionServer::fail_disk(const Error& why) {
+  if (why.code != Errc::kCorrupt) return fail(why);
+  std::ofstream(damage_mark()) << why.to_string() << '\n';
+  fail(why, "; start it again: it reloads from the other regions and keeps what only this one has");
+}
+
+std::string RegionServer::move_away() const {
+  return "; move " + config_.data_directory(own_.name).string() +
+         " away and start again: it reloads from the other regions, what only this region held is lost";
 }
 
 // ---- conversations

@@ -64,7 +64,12 @@ class RegionServer final : public http::AdminService {
   // boot.cpp: from a store to an open core.
   asio::awaitable<void> boot();
   asio::awaitable<std::optional<Manifest>> await_manifest();
-  asio::awaitable<Result<void>> take_epochs(RegionCore::Place& place);
+  asio::awaitable<std::unique_ptr<RegionCore>> open_core(const Manifest& manifest, Incarnation incarnation);
+  asio::awaitable<bool> take_epochs(RegionCore::Place& place);
+  asio::awaitable<Result<void>> try_epochs(RegionCore::Place& place);
+  asio::awaitable<Result<void>> renew(const RegionCore::Place& place, const Layout& layout);
+  asio::awaitable<Result<Epoch>> leave(ShardId shard);
+  std::filesystem::path damage_mark() const;
   asio::awaitable<void> follow_control();
   void tell(const ControlReply& reply);
   asio::awaitable<void> tick_control();
@@ -81,7 +86,9 @@ class RegionServer final : public http::AdminService {
   void on_peer_message(RegionId from, net::Incoming incoming);
   void send_to_region(RegionId region, const Message& message);
   void on_notice(const Notice& notice);
-  void fail(const Error& why);
+  void fail(const Error& why, const std::string& fix = "");
+  void fail_disk(const Error& why);
+  std::string move_away() const;
   asio::awaitable<void> shut_down();
   wire::Welcome welcome() const;
   std::vector<http::ReadinessCheck> readiness(bool core_open) const;
@@ -125,6 +132,7 @@ class RegionServer final : public http::AdminService {
   std::unique_ptr<net::Listener> listener_;
   net::Event manifest_known_;             // on strand_
   std::optional<Manifest> manifest_;      // on strand_
+  bool recovered_ = false;                // on strand_: the store is as it is going to be
   std::atomic<Version> settled_as_leader_{};  // of shard 0; 0: another region leads it
   mutable std::mutex state_mutex_;        // guards the six below
   std::string waits_for_ = "the control store";

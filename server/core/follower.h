@@ -14,7 +14,7 @@ class Follower {
  public:
   struct Place {
     RegionId self;
-    Incarnation incarnation;  // of the data directory
+    Incarnation incarnation;  // of the replica
     RegionId leader;
     Epoch epoch;  // highest one seen, persisted
     Version watermark;

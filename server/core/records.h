@@ -6,6 +6,7 @@
 //   snapshot  shard|id|block        -> version, values, velocity
 //   meta      'p' shard -> producers   'w' shard -> workers   's' shard -> complete snapshots   'e' shard -> epoch
 //             'c' shard -> pins        'm' -> manifest        'i' -> incarnation of this data directory
+//             'r' -> incarnation of its replicas, once they were renewed
 // Numbers in keys are big-endian, so that key order is number order; values are little-endian.
 #pragma once
 

@@ -37,7 +37,7 @@ Result<std::unique_ptr<RegionCore>> RegionCore::open(const RunSettings& settings
   for (std::uint32_t id = 0; id < core->layout_.shards.size(); ++id) {
     Result<std::unique_ptr<ShardCore>> shard =
         ShardCore::open(settings, store, core->layout_.shards[id],
-                        {place.self, ShardId(id), place.incarnation, manifest.hash(),
+                        {place.self, ShardId(id), place.incarnation, place.replica, manifest.hash(),
                          place.records[id], place.leads[id]},
                         now);
     if (!shard) return shard.error();
@@ -179,7 +179,7 @@ void RegionCore::succeed(TimePoint now, Effects& effects) {
   for (auto& shard : shards_) {
     if (shard->leads()) continue;
     const auto due =
-        succession_.due(shard->state().shard(), shard->record(), place_.self, place_.incarnation);
+        succession_.due(shard->state().shard(), shard->record(), place_.self, place_.replica);
     if (!due) continue;
     if (now >= *due) {
       shard->propose_to_lead(now, effects);

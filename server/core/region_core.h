@@ -20,7 +20,8 @@ class RegionCore {
  public:
   struct Place {
     RegionId self;
-    Incarnation incarnation;
+    Incarnation incarnation;          // of the data directory: numbers contributions
+    Incarnation replica;              // of its replicas: their name in the in-sync sets
     std::vector<HeldRecord> records;  // per shard; where there is none yet: who is to lead first
     std::vector<bool> leads;          // per shard: this process took the record's epoch
   };

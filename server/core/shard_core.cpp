@@ -41,7 +41,7 @@ Result<std::unique_ptr<ShardCore>> ShardCore::open(const RunSettings& settings,
   } else {
     core->follower_.emplace(
         settings, core->state_, core->log_, core->retention_, store,
-        Follower::Place{place.self, place.incarnation, leader, std::max(seen, epoch), Version()});
+        Follower::Place{place.self, place.replica, leader, std::max(seen, epoch), Version()});
   }
   core->aggregator_.emplace(
       settings, core->state_,
@@ -112,7 +112,7 @@ void ShardCore::lead(TimePoint now, Effects& effects) {
 
 // What it had accepted and not committed is offered again, to the next one.
 void ShardCore::step_down(RegionId leader, Epoch epoch, Effects& effects) {
-  const Follower::Place place{place_.self, place_.incarnation, leader, leader_->epoch(),
+  const Follower::Place place{place_.self, place_.replica, leader, leader_->epoch(),
                               leader_->watermark()};
   effects.notice(Notice::Kind::kDeposed, place_.shard,
                  "region " + to_string(leader) + " leads in epoch " + to_string(epoch));
@@ -132,7 +132,7 @@ void ShardCore::follow(RegionId leader, Epoch epoch, Effects& effects) {
 void ShardCore::propose_to_lead(TimePoint now, Effects& effects) {
   const ShardRecord& record = place_.held.record;
   if (leader_ || proposal_) return;
-  GODWIT_REQUIRE(record.has_member(place_.self, place_.incarnation),
+  GODWIT_REQUIRE(record.has_member(place_.self, place_.replica),
                  "only members of the in-sync set lead");
   propose(record.led_by(place_.self), now, effects);
 }
@@ -157,7 +157,7 @@ void ShardCore::keep_record(TimePoint now, Effects& effects) {
   // Named as the leader without an epoch of this process: an operator's wish, or what an older
   // process began.
   if (record().leader != place_.self || place_.held.revision == Revision()) return;
-  if (record().has_member(place_.self, place_.incarnation)) return propose_to_lead(now, effects);
+  if (record().has_member(place_.self, place_.replica)) return propose_to_lead(now, effects);
   if (std::optional<ShardRecord> next = record().without(place_.self))
     propose(std::move(*next), now, effects);
 }

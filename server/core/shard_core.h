@@ -41,7 +41,8 @@ class ShardCore {
   struct Place {
     RegionId self;
     ShardId shard;
-    Incarnation incarnation;
+    Incarnation incarnation;  // of the data directory
+    Incarnation replica;      // of the replica: since its last renewal
     Hash manifest;
     HeldRecord held;
     bool leads = false;  // this process took the record's epoch, by compare-and-swap

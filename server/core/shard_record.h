@@ -3,7 +3,7 @@
 // compare-and-swap, so that a set cannot shrink beside a promotion, nor a promotion succeed beside
 // a shrinking set.
 //
-// A member is a region with the incarnation of its data directory: a replica that lost its disk is
+// A member is a region with the incarnation of its replica: one that lost its disk, or was renewed, is
 // no member.
 #pragma once
 

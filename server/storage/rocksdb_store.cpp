@@ -1,7 +1,6 @@
 #include "server/storage/rocksdb_store.h"
 
 #include <fcntl.h>
-#include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
@@ -111,12 +110,13 @@ bool is_payload(Family family) {
          family == Family::kSnapshot;
 }
 
-rocksdb::ColumnFamilyOptions family_options(Family family,
+rocksdb::ColumnFamilyOptions family_options(Family family, bool compact,
                                             const std::shared_ptr<rocksdb::Cache>& cache) {
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = cache;
   rocksdb::ColumnFamilyOptions options;
   options.max_write_buffer_number = 2;
+  options.disable_auto_compactions = !compact;
   if (is_payload(family)) {
     table.block_size = 64U << 10U;
     options.write_buffer_size = 64U << 20U;
@@ -306,7 +306,7 @@ Result<std::unique_ptr<RocksDbStore::Impl>> RocksDbStore::Impl::open(
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   families.emplace_back(rocksdb::kDefaultColumnFamilyName, rocksdb::ColumnFamilyOptions());
   for (const Family family : kFamilies) {
-    families.emplace_back(std::string(name(family)), family_options(family, cache));
+    families.emplace_back(std::string(name(family)), family_options(family, options.compact, cache));
   }
   auto impl = std::make_unique<Impl>();
   impl->latch = std::make_shared<Latch>(options.on_failure);
@@ -412,25 +412,26 @@ Result<void> RocksDbStore::write(const Batch& batch) {
   return impl_->write(out, batch.sync, batch.sync ? "synced write" : "write");
 }
 
-Result<void> RocksDbStore::drop_range(Family family, ByteView begin, ByteView end) {
-  if (is_empty_range(begin, end)) return {};
-  // A dropped file may hold the tombstone that hides older keys of the range: tombstones before and
-  // after keep them hidden, through a crash in between as well.
-  const auto erase = [&] {
-    rocksdb::WriteBatch batch;
-    const rocksdb::Status status =
-        batch.DeleteRange(impl_->handle(family), slice(begin), slice(end));
-    if (!status.ok())
-      return Result<void>(impl_->latch->fail(error_of(status, describe_key(family, begin))));
-    return impl_->write(batch, true, "synced erase from " + describe_key(family, begin));
-  };
-  if (auto erased = erase(); !erased) return erased;
-  const rocksdb::Slice first = slice(begin);
-  const rocksdb::Slice last = slice(end);
-  const rocksdb::Status status = rocksdb::DeleteFilesInRange(
-      impl_->database.get(), impl_->handle(family), &first, &last, false);
-  if (!status.ok()) return error_of(status, "drop files from " + describe_key(family, begin));
-  return erase();
+Result<void> RocksDbStore::clear(Family family) {
+  if (std::optional<Error> error = impl_->latch->error()) return std::move(*error);
+  rocksdb::ColumnFamilyHandle*& handle = impl_->handles[index_of(family)];
+  const auto owned = std::find(impl_->owned.begin(), impl_->owned.end(), handle);
+  rocksdb::ColumnFamilyDescriptor descriptor;
+  rocksdb::Status status = handle->GetDescriptor(&descriptor);
+  // A crash in between is mended by the next open, which makes the families that are missing.
+  if (status.ok()) status = impl_->database->DropColumnFamily(handle);
+  if (status.ok()) status = impl_->database->DestroyColumnFamilyHandle(std::exchange(handle, nullptr));
+  if (status.ok()) status = impl_->database->CreateColumnFamily(descriptor.options, descriptor.name, &handle);
+  *owned = handle;
+  if (!status.ok()) return impl_->latch->fail(error_of(status, "empty the family " + std::string(name(family))));
+  return {};
+}
+
+Result<void> RocksDbStore::resume_compactions() {
+  const rocksdb::Status status =
+      impl_->database->EnableAutoCompaction({impl_->handles.begin(), impl_->handles.end()});
+  if (!status.ok()) return impl_->latch->fail(error_of(status, "resume compactions"));
+  return {};
 }
 
 Result<void> RocksDbStore::flush() {

@@ -43,6 +43,8 @@ struct RocksDbOptions {
   // Unflushed writes in memory, all families together.
   std::uint64_t memtable_bytes = 256ULL << 20U;
   std::uint64_t block_cache_bytes = 32ULL << 20U;
+  // False: tables are left as they are until resume_compactions(): a compaction that meets damage ends the store.
+  bool compact = true;
   // Called after each sync of the write-ahead log with its duration, on the thread that wrote. Must
   // be quick, thread-safe and not call the store.
   std::function<void(Duration)> on_log_sync = nullptr;
@@ -75,10 +77,11 @@ class RocksDbStore final : public Store {
                     const Visitor& visit) const override;
   Result<void> write(const Batch& batch) override;
 
-  // Erases [begin, end) durably and gives whole table files inside it back to the disk at once,
-  // without waiting for compaction. For retention of long ranges; erase_range in a batch is enough
-  // otherwise.
-  Result<void> drop_range(Family family, ByteView begin, ByteView end);
+  // Empties a family without reading it: also one whose tables are damaged.
+  // REQUIRES: nobody else uses the family meanwhile.
+  Result<void> clear(Family family);
+  // For a store that was opened without.
+  Result<void> resume_compactions();
 
   // Moves all unflushed writes into table files. For tests and benches; the store flushes by
   // itself.

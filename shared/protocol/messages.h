@@ -111,7 +111,7 @@ struct Stop {
 struct Subscribe {
   ShardId shard;
   RegionId region;
-  Incarnation incarnation;  // of the replica's data directory: what the in-sync set holds
+  Incarnation incarnation;  // of the replica: what the in-sync set holds
   Epoch epoch;
   Version have;
   Hash have_hash;

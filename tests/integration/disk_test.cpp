@@ -1,5 +1,5 @@
-// Disks of real servers that fill up or rot: the server stops, says what is wrong and what to do, and after that was
-// done nothing acknowledged is missing.
+// Disks of real servers that fill up or rot: the server says what is wrong and what to do, or does it itself, and after
+// that nothing acknowledged is missing.
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <unistd.h>
@@ -61,6 +61,7 @@ class DiskTest : public ::testing::Test {
   std::vector<std::string> regions() const { return cluster_.config().regions; }
   fs::path directory() const { return cluster_.config().data_directory(victim()); }
   const std::string& victim() const { return cluster_.region(2); }
+  fs::path mark(const std::string& region) const { return cluster_.config().data_directory(region) / "DAMAGED"; }
 
   void train() {
     cluster_.start_servers();
@@ -139,6 +140,15 @@ fs::path largest_table(const fs::path& directory) {
   return largest;
 }
 
+void flip_a_byte(const fs::path& file) {
+  std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+  const auto middle = static_cast<std::streamoff>(fs::file_size(file) / 2);
+  stream.seekg(middle);
+  const char byte = static_cast<char>(stream.get() ^ 0x40);
+  stream.seekp(middle);
+  stream.put(byte);
+}
+
 TEST_F(DiskTest, AServerWithARottenTableNamesItAndReloadsFromTheOthers) {
   train();
   settle();
@@ -148,21 +158,27 @@ TEST_F(DiskTest, AServerWithARottenTableNamesItAndReloadsFromTheOthers) {
   EXPECT_EQ(cluster_.stop_server(victim()), 0);
   const fs::path table = largest_table(directory());
   ASSERT_FALSE(table.empty());
-  {
-    std::fstream stream(table, std::ios::in | std::ios::out | std::ios::binary);
-    const auto middle = static_cast<std::streamoff>(fs::file_size(table) / 2);
-    stream.seekg(middle);
-    const char byte = static_cast<char>(stream.get() ^ 0x40);
-    stream.seekp(middle);
-    stream.put(byte);
-  }
-  cluster_.start_server(victim());
-  EXPECT_EQ(cluster_.server(victim()).wait(kStopLimit), 1) << cluster_.logs();
-  expect_log_says({"corrupt", table.filename().string(), "away and start", "reloads from the other regions"});
-
-  fs::rename(directory(), directory().string() + ".rotten");
+  flip_a_byte(table);
   cluster_.start_server(victim());
   EXPECT_TRUE(eventually(kLimit, [&] { return cluster_.settled(); })) << cluster_.logs();
+  expect_log_says({"corrupt", table.filename().string(), "kept its outbox", "reloads from the other regions"});
+  EXPECT_FALSE(fs::exists(table));
+  EXPECT_FALSE(fs::exists(mark(victim())));
+  expect_nothing_is_missing();
+}
+
+// What a server leaves that met the damage while it ran; this one leads, and has the control store in its directory.
+TEST_F(DiskTest, ALeaderThatFoundDamageComesBackAsAFollower) {
+  train();
+  const std::string& leader = cluster_.region(0);
+  EXPECT_EQ(cluster_.stop_server(leader), 0);
+  std::ofstream(mark(leader)) << "corrupt: a table\n";
+  cluster_.start_server(leader);
+  ASSERT_TRUE(eventually(kLimit, [&] { return !cluster_.shards(leader).empty(); })) << cluster_.logs();
+  EXPECT_FALSE(cluster_.shards(leader).front().leads);
+  EXPECT_FALSE(fs::exists(mark(leader)));
+  ASSERT_TRUE(grows_by(3)) << cluster_.logs();
+  settle();
   expect_nothing_is_missing();
 }
 

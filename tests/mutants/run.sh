@@ -187,7 +187,10 @@ running=()
 trap 'kill -TERM "${running[@]}" 2>/dev/null; wait; echo "run.sh: interrupted"; exit 130' INT TERM HUP
 
 # By program, so that few are built in more than one copy.
-mapfile -t mutants < <(for mutant in "${mutants[@]}"; do echo "$(field "$mutant" test) $mutant"; done | sort | sed 's/.* //')
+by_program() {
+  for mutant in "${mutants[@]}"; do echo "$(field "$mutant" test) $mutant"; done | sort | sed 's/.* //'
+}
+mapfile -t mutants < <(by_program)
 each=$(((${#mutants[@]} + shares - 1) / shares))
 for ((first = 0; first < ${#mutants[@]}; first += each)); do
   number=$((first / each))
@@ -196,6 +199,9 @@ for ((first = 0; first < ${#mutants[@]}; first += each)); do
 done
 status=0
 for process in "${running[@]}"; do wait "$process" || status=1; done
-caught="$(for ((number = 0; number < ${#running[@]}; ++number)); do cat "$logs/results.$number"; done | grep -c '^caught' || true)"
+results() {
+  for ((number = 0; number < ${#running[@]}; ++number)); do cat "$logs/results.$number"; done
+}
+caught="$(results | grep -c '^caught' || true)"
 echo "mutants caught $caught of ${#mutants[@]}"
 ((status == 0 && caught == ${#mutants[@]}))

@@ -173,10 +173,15 @@ void Ledger::check_recovered(RegionId region, const ShardCore& shard, const Stor
   }
 }
 
-void Ledger::on_disk_lost(RegionId region) {
+// What it acknowledged stays: the outbox is not damaged.
+void Ledger::on_disk_rotten(RegionId region) {
   incarnations_[region.value()] = incarnations_[region.value()].next();
+  for (Log& log : logs_) log.held[region.value()] = Hash();
+}
+
+void Ledger::on_disk_lost(RegionId region) {
+  on_disk_rotten(region);
   for (Log& log : logs_) {
-    log.held[region.value()] = Hash();
     std::erase_if(log.acknowledged, [&](const auto& item) {
       return item.second == region && !is_settled(log, item.first);
     });

@@ -26,7 +26,9 @@ class Ledger {
   void on_written(RegionId region, const Batch& batch, const StoreReader& store);
   // A server has recovered from its store after a crash.
   void on_recovered(RegionId region, const RegionCore& core, const StoreReader& store);
-  // What this region had acknowledged and not sent is gone, with its workers' trust.
+  // Its replicas are gone.
+  void on_disk_rotten(RegionId region);
+  // The same, and what it had acknowledged and not sent, with its workers' trust.
   void on_disk_lost(RegionId region);
   // The control store holds this now.
   void on_shard_record(ShardId shard, const ShardRecord& record);

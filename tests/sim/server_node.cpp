@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "server/core/recovery.h"
+#include "server/core/renewal.h"
 
 namespace godwit::sim {
 namespace {
@@ -52,7 +53,8 @@ void ServerNode::read_records() {
   list.key = std::string(control_keys::kShards);
   ask(list, [this](const ControlReply& reply) {
     if (reply.error) return;
-    place_ = {region_, incarnation_, {}, {}};
+    const Result<Incarnation> replica = replica_incarnation(*store_, incarnation_);
+    place_ = {region_, incarnation_, *replica, {}, {}};
     for (const RegionId leader : world_.swarm.leaders) {
       place_.records.push_back({{leader, {}, {}, {}}, Revision()});
       place_.leads.push_back(false);
@@ -69,7 +71,7 @@ void ServerNode::claim_next() {
   for (std::uint32_t shard = 0; shard < place_.records.size(); ++shard) {
     HeldRecord& held = place_.records[shard];
     if (place_.leads[shard]) continue;
-    const auto claim = claim_at_start(held, world_.swarm.leaders[shard], region_, incarnation_,
+    const auto claim = claim_at_start(held, world_.swarm.leaders[shard], region_, place_.replica,
                                       world_.swarm.run.ack == AckClass::kMemory);
     if (!claim) return;  // asked again later
     if (!*claim) continue;
@@ -86,8 +88,11 @@ void ServerNode::claim_next() {
 
 void ServerNode::open() {
   ++turn_;
-  Result<std::unique_ptr<RegionCore>> opened = RegionCore::open(
-      world_.swarm.run, *store_, world_.swarm.manifest, std::move(place_), world_.sim.now());
+  if (damaged_) return renew(ShardId());
+  Result<std::unique_ptr<RegionCore>> opened =
+      RegionCore::open(world_.swarm.run, *store_, world_.swarm.manifest, place_, world_.sim.now());
+  damaged_ = rotten_ && !opened && opened.error().code == Errc::kCorrupt;
+  if (damaged_) return renew(ShardId());
   if (!opened)
     return world_.sim.fail("server " + to_string(region_) +
                            " cannot recover: " + opened.error().to_string());
@@ -152,35 +157,76 @@ void ServerNode::lose_disk() {
   world_.sim.record("disk lost", region_.value());
   ++world_.sim.counters()[Count::kDisksLost];
   crash();
-  rot();
   store_ = std::make_unique<MemoryStore>();
-  incarnation_ = incarnation_.next();
+  incarnation_ = newest_ = newest_.next();
   ever_started_ = false;
   world_.ledger.on_disk_lost(region_);
 }
 
-// Dice of its own, so that a history does not depend on it.
 void ServerNode::rot() {
-  Random random(life_);
+  if (!core_) return;
+  world_.sim.record("disk rots", region_.value());
+  crash();
+  if (!flip_byte()) return;
+  ++world_.sim.counters()[Count::kRottenDisks];
+  rotten_ = true;
+  newest_ = newest_.next();
+  world_.ledger.on_disk_rotten(region_);
+}
+
+// Of an entry that recovery replays.
+bool ServerNode::flip_byte() {
+  Random& random = world_.sim.random();
   const Layout layout(world_.swarm.manifest);
   const ShardId shard(static_cast<std::uint32_t>(random.below(layout.shards.size())));
   const ShardLayout& cut = layout.shards[shard.value()];
   const Result<Recovered> healthy = recover_shard(*store_, shard, cut, std::nullopt);
-  if (!healthy) return world_.sim.fail("a lost disk was damaged before: " + healthy.error().to_string());
-  if (healthy->replayed == 0) return;
+  if (!healthy) return world_.sim.fail("the disk was damaged before: " + healthy.error().to_string()), false;
+  if (healthy->replayed == 0) return false;
   const Version version(healthy->state.version().value() - random.below(healthy->replayed));
   const Bytes key = records::payload_key(shard, version, 0);
   const Result<std::optional<Bytes>> stored = store_->get(Family::kLog, key);
-  if (!stored || !*stored || (*stored)->empty()) return;  // an entry without payloads
+  if (!stored || !*stored || (*stored)->empty()) return false;  // an entry without payloads
   Bytes value = **stored;
   value[random.below(value.size())] ^= std::byte{1} << random.below(8);
   Batch batch;
   batch.put(Family::kLog, key, std::move(value));
-  if (!store_->write(batch)) return;
-  ++world_.sim.counters()[Count::kRottenDisks];
+  batch.sync = true;
+  if (!store_->write(batch)) return false;
   const Result<Recovered> rotten = recover_shard(*store_, shard, cut, std::nullopt);
   if (rotten || rotten.error().code != Errc::kCorrupt)
     world_.sim.fail("recovery takes a flipped byte of version " + to_string(version) + " for good");
+  return true;
+}
+
+// As server/core/renewal.h says, shard by shard; a crash in between begins again.
+void ServerNode::renew(ShardId shard) {
+  if (shard.value() == place_.records.size()) return drop_replicas();
+  HeldRecord& held = place_.records[shard.value()];
+  const Result<ShardRecord> next = leave(held.record, shard, region_);
+  if (!next) return world_.sim.fail("a rotten disk cannot be renewed: " + next.error().to_string());
+  if (held.revision == Revision() || *next == held.record) return renew(shard.next());
+  ask(swap_record(shard, *next, held.revision), [this, shard, next = *next](const ControlReply& reply) {
+    if (reply.error) return read_records();
+    place_.records[shard.value()] = {next, reply.items.front().revision};
+    renew(shard.next());
+  });
+}
+
+void ServerNode::drop_replicas() {
+  Batch all;
+  for (const Family family : kReplicaFamilies) all.erase_range(family, Bytes(), Bytes(64, std::byte{0xff}));
+  if (!store_->write(all)) return;
+  if (world_.sim.random().chance(0.2)) {
+    store_->crash(world_.sim.random());
+    return read_records();
+  }
+  std::vector<Epoch> epochs;
+  for (const HeldRecord& held : place_.records) epochs.push_back(held.record.epoch);
+  if (!store_->write(renewed(epochs, newest_))) return;
+  ++world_.sim.counters()[Count::kRenewals];
+  rotten_ = damaged_ = false;
+  read_records();
 }
 
 void ServerNode::break_disk() {

@@ -30,10 +30,11 @@ class ServerNode final : public Host {
   void crash() { crash(milliseconds(50), milliseconds(1500)); }
   // It stays away for a time between these.
   void crash(Duration away_min, Duration away_max);
-  // A byte of its log flips, which recovery must find. The machine is gone with its disk; another one with a new
-  // data directory takes its place.
+  // The machine is gone with its disk; another one with a new data directory takes its place.
   // REQUIRES: every shard has another member of its in-sync set (else what only it held would be lost).
   void lose_disk();
+  // It dies, and a byte of its log flips, which recovery must find: its replicas are renewed. REQUIRES: as above.
+  void rot();
   // The next write fails; the process stops there.
   void break_disk();
   // The process does nothing until then, and knows nothing of it.
@@ -50,12 +51,14 @@ class ServerNode final : public Host {
   const RegionCore* core() const { return core_.get(); }
 
  private:
-  void rot();
   using Event = std::function<Effects(RegionCore&, TimePoint)>;
   // From a dead process to a core: the records of all shards, then an epoch for each shard that it leads.
   void read_records();
   void claim_next();
   void open();
+  bool flip_byte();
+  void renew(ShardId shard);
+  void drop_replicas();
   void ask(const ControlRequest& request, const std::function<void(const ControlReply&)>& answer);
   // A watch of the control store.
   void poll();
@@ -76,6 +79,9 @@ class ServerNode final : public Host {
   RegionId region_;
   std::unique_ptr<MemoryStore> store_ = std::make_unique<MemoryStore>();
   Incarnation incarnation_{1};  // of the data directory
+  Incarnation newest_{1};       // name that this region gave to a data directory or a replica
+  bool rotten_ = false;
+  bool damaged_ = false;        // a mark on the disk: it was found to be rotten
   std::map<Endpoint, Link*> links_;
   std::unique_ptr<RegionCore> core_;
   std::uint64_t life_ = 0;      // grows at every start and crash: older actions are void

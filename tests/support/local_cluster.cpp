@@ -97,7 +97,8 @@ std::vector<ShardView> LocalCluster::shards(const std::string& region) const {
   const auto status = get(region, "/api/v1/status");
   if (!status) return views;
   for (const boost::json::value& shard : status->at("shards").as_array()) {
-    views.push_back({number(shard.at("version")), number(shard.at("watermark")), number(shard.at("outbox_items"))});
+    views.push_back({number(shard.at("version")), number(shard.at("watermark")), number(shard.at("outbox_items")),
+                     shard.at("leads").as_bool()});
   }
   return views;
 }

@@ -15,6 +15,7 @@ namespace godwit::support {
 
 struct ShardView {
   std::uint64_t version = 0, watermark = 0, outbox_items = 0;
+  bool leads = false;
 };
 
 class LocalCluster {

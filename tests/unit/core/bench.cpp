@@ -65,7 +65,7 @@ Result<void> Bench::open(std::uint32_t region) {
     known = {**claim, control(swap_record(ShardId(), **claim, known.revision)).items.front().revision};
     leads = known.record.leader == RegionId(region);
   }
-  RegionCore::Place place{RegionId(region), Incarnation(7), {known}, {leads}};
+  RegionCore::Place place{RegionId(region), Incarnation(7), Incarnation(7), {known}, {leads}};
   Result<std::unique_ptr<RegionCore>> opened =
       RegionCore::open(settings_, *nodes_[region].store, manifest_, place, now_);
   if (!opened) return opened.error();

@@ -263,7 +263,7 @@ TEST_F(RecoveryTest, ASnapshotWaitsForTheWatermark) {
 TEST_F(RecoveryTest, AnEpochThatWasSeenBeforeIsRefused) {
   rounds(1);
   const ShardRecord older{RegionId(0), Epoch(1), Epoch(1), {{RegionId(0), Incarnation(7)}}};
-  RegionCore::Place place{RegionId(0), Incarnation(7), {{older, Revision(9)}}, {true}};
+  RegionCore::Place place{RegionId(0), Incarnation(7), Incarnation(7), {{older, Revision(9)}}, {true}};
   const auto opened = RegionCore::open(bench_.settings(), bench_.store(0), test::small_manifest(), place, bench_.now());
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Errc::kWrongEpoch);

@@ -56,9 +56,9 @@ class DiskFault : public testing::Test {
       ASSERT_FALSE(later.has_value());
       EXPECT_EQ(later.error(), first);
     }
-    const auto dropped = store_->drop_range(Family::kLog, numbered_key(0), numbered_key(9));
-    ASSERT_FALSE(dropped.has_value());
-    EXPECT_EQ(dropped.error(), first);
+    const auto cleared = store_->clear(Family::kLog);
+    ASSERT_FALSE(cleared.has_value());
+    EXPECT_EQ(cleared.error(), first);
   }
 
   const std::shared_ptr<FaultyFileSystem> disk_ = std::make_shared<FaultyFileSystem>();
