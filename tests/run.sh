@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs every test. The last line is "N passed, M failed, K skipped".
 # By default: the tests of the release build, the fast ones under ASan+UBSan and built by Clang, minutes of simulated
-# seeds, chaos on real processes, and fuzzing. With --mutants also whether tests fail when promises are broken.
+# seeds, chaos on real processes, fuzzing, and whether tests fail when promises are broken.
 set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: tests/run.sh [--fast | --short] [--mutants] [--cycles N] [--seeds N] [--minutes N] [--sanitizers]
+usage: tests/run.sh [--fast | --short] [--cycles N] [--seeds N] [--minutes N] [--sanitizers]
   --fast        only the release build, only tests labelled fast
-  --short       without five minutes of seeds, three of chaos, and fuzzing
-  --mutants     also every mutant (tests/mutants)
+  --short       without five minutes of seeds, three of chaos, fuzzing, and mutants
   --minutes N   simulate seeds for N minutes, not 5, on every processor
   --cycles N    kill -9 and restart N times in the recovery test      (GODWIT_TEST_CYCLES)
   --seeds N     simulate N seeds, not 2000                            (GODWIT_TEST_SEEDS)
@@ -28,14 +27,12 @@ positive() { [[ "$2" =~ ^[1-9][0-9]*$ ]] || usage_error "$1 needs a positive num
 
 fast=no
 short=no
-mutants=no
 minutes=5
 sanitizers=default
 while (($# > 0)); do
   case "$1" in
     --fast) fast=yes ;;
     --short) short=yes ;;
-    --mutants) mutants=yes ;;
     --minutes) positive "$1" "${2:-}"; minutes="$2"; shift ;;
     --sanitizers) sanitizers=all ;;
     --cycles) positive "$1" "${2:-}"; export GODWIT_TEST_CYCLES="$2"; shift ;;
@@ -163,6 +160,7 @@ else
 fi
 if [[ "$fast" == no && "$short" == no ]]; then
   single "simulation: $minutes min" simulate
+  single "mutants" tests/mutants/run.sh
   single "chaos: 3 min" ctest --preset release --label-regex chaos
   single "fuzz: 30 s each" tests/fuzz/run.sh
 fi
@@ -170,7 +168,6 @@ presets=()
 if [[ "$fast" == no || "$sanitizers" == all ]]; then presets+=(asan clang); fi
 if [[ "$sanitizers" == all ]]; then presets+=(tsan); fi
 for preset in "${presets[@]}"; do test_preset "$preset" fast_tests --label-regex fast; done
-if [[ "$mutants" == yes ]]; then single "mutants" tests/mutants/run.sh; fi
 
 echo
 printf '%s\n' "${phases[@]}"

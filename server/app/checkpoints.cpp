@@ -19,12 +19,13 @@ http::CheckpointReport report_checkpoint(const Checkpoint& checkpoint) {
   return report;
 }
 
-template <class Report>
-void answer(const Result<Checkpoint>& changed, const Report& done) {
-  if (changed) {
-    done(report_checkpoint(*changed));
+asio::awaitable<void> answer(asio::awaitable<Result<Checkpoint>> changed,
+                             http::AdminService::Callback<Result<http::CheckpointReport>> done) {
+  const Result<Checkpoint> checkpoint = co_await std::move(changed);
+  if (checkpoint) {
+    done(report_checkpoint(*checkpoint));
   } else {
-    done(changed.error());
+    done(checkpoint.error());
   }
 }
 
@@ -147,35 +148,17 @@ asio::awaitable<Result<Checkpoint>> RegionServer::make_checkpoint(std::string re
 
 void RegionServer::create_checkpoint(std::string reason,
                                      Callback<Result<http::CheckpointReport>> done) {
-  group_->spawn(strand_, create_checkpoint_now(std::move(reason), std::move(done)));
-}
-
-asio::awaitable<void> RegionServer::create_checkpoint_now(
-    std::string reason, Callback<Result<http::CheckpointReport>> done) {
-  const Result<Checkpoint> made = co_await make_checkpoint(std::move(reason), false);
-  answer(made, done);
+  group_->spawn(strand_, answer(make_checkpoint(std::move(reason), false), std::move(done)));
 }
 
 void RegionServer::pin_checkpoint(std::uint64_t id, bool pinned,
                                   Callback<Result<http::CheckpointReport>> done) {
-  group_->spawn(strand_, pin_checkpoint_now(id, pinned, std::move(done)));
-}
-
-asio::awaitable<void> RegionServer::pin_checkpoint_now(
-    std::uint64_t id, bool pinned, Callback<Result<http::CheckpointReport>> done) {
-  const Result<Checkpoint> changed = co_await app::pin_checkpoint(*control_, id, pinned);
-  answer(changed, done);
+  group_->spawn(strand_, answer(app::pin_checkpoint(*control_, id, pinned), std::move(done)));
 }
 
 void RegionServer::remove_checkpoint(std::uint64_t id,
                                      Callback<Result<http::CheckpointReport>> done) {
-  group_->spawn(strand_, remove_checkpoint_now(id, std::move(done)));
-}
-
-asio::awaitable<void> RegionServer::remove_checkpoint_now(
-    std::uint64_t id, Callback<Result<http::CheckpointReport>> done) {
-  const Result<Checkpoint> changed = co_await app::remove_checkpoint(*control_, id);
-  answer(changed, done);
+  group_->spawn(strand_, answer(app::remove_checkpoint(*control_, id), std::move(done)));
 }
 
 void RegionServer::restore_checkpoint(std::uint64_t id,

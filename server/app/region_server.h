@@ -105,10 +105,6 @@ class RegionServer final : public http::AdminService {
   CheckpointList known_checkpoints() const;
   asio::awaitable<Result<std::vector<records::Pin>>> settled();
   asio::awaitable<Result<Checkpoint>> make_checkpoint(std::string reason, bool automatic);
-  asio::awaitable<void> create_checkpoint_now(std::string reason, Callback<Result<http::CheckpointReport>> done);
-  asio::awaitable<void> pin_checkpoint_now(std::uint64_t id, bool pinned,
-                                           Callback<Result<http::CheckpointReport>> done);
-  asio::awaitable<void> remove_checkpoint_now(std::uint64_t id, Callback<Result<http::CheckpointReport>> done);
   asio::awaitable<void> restore_checkpoint_now(std::uint64_t id, Callback<Result<http::RestoreReport>> done);
   asio::awaitable<void> keep_checkpoints();
 

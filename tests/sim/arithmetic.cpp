@@ -32,7 +32,8 @@ bool close(double a, double b) {
 Arithmetic::Arithmetic(const Swarm& swarm, const ShardLayout& layout)
     : swarm_(swarm), layout_(layout), values_(layout.parameters), velocity_(layout.parameters) {}
 
-std::string Arithmetic::apply(const Entry& entry, const MadePushes& pushes) {
+std::string Arithmetic::apply(const Entry& entry, const MadePushes& pushes, RestoreEpoch newest) {
+  newest_restore_ = newest;
   const EntryHeader& header = entry.header;
   if (std::string wrong = check_scalars(header, pushes); !wrong.empty()) return wrong;
   if (resets_moments(header.kind)) std::fill(velocity_.begin(), velocity_.end(), Term{});
@@ -58,7 +59,7 @@ std::string Arithmetic::check_members(const Named& named, const MadePushes& push
     }
     const bool of_an_older_model = push.restore_epoch < last_.restore_epoch;
     const Verdict verdict = verdict_of(named, member);
-    outdated |= of_an_older_model;
+    outdated |= push.restore_epoch < newest_restore_;
     discarded |= verdict == Verdict::kDiscarded;
     if (verdict == Verdict::kApplied) {
       weight += member.weight;

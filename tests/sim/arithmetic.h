@@ -28,8 +28,9 @@ class Arithmetic {
  public:
   Arithmetic(const Swarm& swarm, const ShardLayout& layout);
 
-  // The next entry of the log. "" or what is wrong with it.
-  std::string apply(const Entry& entry, const MadePushes& pushes);
+  // The next entry of the log. `newest`: of all restores, also of one that went with its leader and comes again: a
+  // region that has replayed it has discarded what was trained before. "" or what is wrong with the entry.
+  std::string apply(const Entry& entry, const MadePushes& pushes, RestoreEpoch newest);
 
  private:
   struct Term {  // a value and how far off it may be
@@ -51,6 +52,7 @@ class Arithmetic {
   std::vector<float> values_;       // P
   std::vector<Term> velocity_;
   EntryHeader last_;
+  RestoreEpoch newest_restore_;
 };
 
 }  // namespace godwit::sim

@@ -120,7 +120,7 @@ void Cluster::expect_restored() {
   TimePoint again = sim_.now() + seconds(10);
   await("restore", seconds(60), [&]() -> std::string {
     for (std::uint32_t id = 0; id < layout_.shards.size(); ++id) {
-      if (ledger_.restore_epoch(ShardId(id)) == control_.restore().epoch) continue;
+      if (ledger_.settled_restore(ShardId(id)) == control_.restore().epoch) continue;
       if (sim_.now() >= again && faults_->make_checkpoint()) {
         faults_->restore(CheckpointList::decode(control_.item(control_keys::kRunCheckpoints).value)->items.back());
         again = sim_.now() + seconds(10);

@@ -80,6 +80,7 @@ std::string History::add(const Entry& entry, const MadePushes& pushes, Counters&
     for (const Member& member : named.members) ever_named_.insert(member.id);
   }
   if (std::string wrong = check_restore(node, restored); !wrong.empty()) return wrong;
+  newest_restore_ = std::max(newest_restore_, header.restore_epoch);
   if (header.kind == EntryKind::kPromotion) ++counters[Count::kPromotions];
   if (header.previous == chain_.back()) return extend(entry, pushes);
   if (header.epoch == newest.epoch) return "two entries follow one in an epoch";
@@ -114,7 +115,7 @@ std::string History::change_branch(const Entry& entry, const MadePushes& pushes)
 
 std::string History::extend(const Entry& entry, const MadePushes& pushes) {
   if (std::string wrong = name_members(entry.header); !wrong.empty()) return wrong;
-  if (std::string wrong = arithmetic_->apply(entry, pushes); !wrong.empty()) return wrong;
+  if (std::string wrong = arithmetic_->apply(entry, pushes, newest_restore_); !wrong.empty()) return wrong;
   chain_.push_back(entry.hash);
   return "";
 }

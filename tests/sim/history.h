@@ -50,6 +50,7 @@ class History {
   std::map<Hash, Node> nodes_;
   std::set<PushId> ever_named_;
   std::map<RestoreEpoch, records::Pin> targets_;
+  RestoreEpoch newest_restore_;  // of all branches
   std::vector<Hash> chain_;  // by version; [0] is Hash()
   std::optional<Arithmetic> arithmetic_;
   std::map<PushId, Version> named_;

@@ -46,8 +46,10 @@ class Ledger {
 
   Version head(ShardId shard) const { return logs_[shard.value()].history.head().version; }
   Round round(ShardId shard) const { return logs_[shard.value()].history.head().round; }
-  RestoreEpoch restore_epoch(ShardId shard) const {
-    return logs_[shard.value()].history.head().restore_epoch;
+  // Of the newest version that no failover takes back.
+  RestoreEpoch settled_restore(ShardId shard) const {
+    const Log& log = logs_[shard.value()];
+    return log.history.find(log.settled_entry)->entry.header.restore_epoch;
   }
   records::Pin settled(ShardId shard) const {
     return {logs_[shard.value()].settled, logs_[shard.value()].settled_entry};
