@@ -3,11 +3,13 @@
 #include <boost/asio/post.hpp>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "server/app/region_server.h"
 #include "server/app/run_settings.h"
 #include "server/core/records.h"
 #include "server/core/renewal.h"
+#include "server/storage/family_name.h"
 #include "shared/base/log.h"
 
 namespace godwit::app {
@@ -29,7 +31,9 @@ Result<Incarnation> RegionServer::read_incarnation() {
     if (!value) return value.error();
     // Acknowledgements that nothing backs die with the process, so its sequence numbers must, too.
     if (settings_.ack != AckClass::kMemory) return Incarnation(*value);
-    last = *value;
+    const Result<Incarnation> replica = replica_incarnation(*store_, Incarnation(*value));
+    if (!replica) return replica.error();
+    last = replica->value();
   }
   // A clock, so that a directory that was lost has no namesake; above the last one, wherever the clock was set to.
   const std::uint64_t value = std::max(net::wall_microseconds(), last + 1);
@@ -125,7 +129,7 @@ asio::awaitable<void> RegionServer::boot() {
   const std::optional<Manifest> manifest = co_await await_manifest();
   if (!manifest) co_return;
   const Result<Incarnation> incarnation = read_incarnation();
-  if (!incarnation) co_return fail(incarnation.error(), move_away());
+  if (!incarnation) co_return fail(incarnation.error(), advice(incarnation.error().code));
   std::unique_ptr<RegionCore> core = co_await open_core(*manifest, *incarnation);
   if (!core) co_return;
   for (std::uint32_t shard = 0; shard < core->shard_count(); ++shard) {
@@ -146,80 +150,108 @@ asio::awaitable<void> RegionServer::boot() {
 // Recovers from the store; where that is damaged, as a newcomer. nullptr: the server stops.
 asio::awaitable<std::unique_ptr<RegionCore>> RegionServer::open_core(const Manifest& manifest,
                                                                      Incarnation incarnation) {
-  for (bool renewed = false;; renewed = true) {
+  std::optional<Renewal> renewal;
+  for (bool damaged = std::filesystem::exists(damage_mark());;) {
     const Result<Incarnation> replica = replica_incarnation(*store_, incarnation);
     if (!replica) {
-      fail(replica.error(), move_away());
+      fail(replica.error(), advice(replica.error().code));
       co_return nullptr;
     }
     RegionCore::Place place{self(), incarnation, *replica, {}, {}};
     const bool taken = co_await take_epochs(place);
     if (!taken) co_return nullptr;
-    if (!std::filesystem::exists(damage_mark())) {
-      waits_for("recovery from the store");
-      Result<std::unique_ptr<RegionCore>> core =
-          RegionCore::open(settings_, *store_, manifest, place, net::now());
-      if (core) co_return std::move(*core);
-      if (core.error().code != Errc::kCorrupt || renewed) {
-        fail(core.error(), core.error().code == Errc::kCorrupt ? move_away() : "");
-        co_return nullptr;
-      }
-      log::warning("boot", core.error().to_string());
-      std::ofstream(damage_mark()) << core.error().to_string() << '\n';
+    if (std::exchange(damaged, false)) {
+      renewal = co_await renew(place);
+      if (renewal == Renewal::kStops) co_return nullptr;
+      continue;
     }
-    const Layout layout(manifest);
-    const Result<void> dropped = co_await renew(place, layout);
-    if (!dropped) {
-      const bool only = dropped.error().code == Errc::kConflict;
-      fail(dropped.error(), only ? "; put back a copy of " + config_.data_directory(own_.name).string() +
-                                       ", or begin a new run with a model that was exported (godwit model import)"
-                                 : move_away());
+    waits_for("recovery from the store");
+    Result<std::unique_ptr<RegionCore>> core =
+        RegionCore::open(settings_, *store_, manifest, place, net::now());
+    if (core) co_return std::move(*core);
+    const Errc code = core.error().code;
+    if (code != Errc::kCorrupt || renewal) {
+      const bool alone = code == Errc::kCorrupt && renewal == Renewal::kAlone;
+      fail(core.error(), advice(alone ? Errc::kConflict : code));
       co_return nullptr;
     }
+    log::warning("boot", core.error().to_string());
+    mark_damaged(core.error());
+    damaged = true;
   }
 }
 
 // As server/core/renewal.h says. The mark lives until all is done.
-asio::awaitable<Result<void>> RegionServer::renew(const RegionCore::Place& place, const Layout& layout) {
-  for (std::uint32_t shard = 0; shard < layout.shards.size(); ++shard) {
-    const auto outbox = Aggregator::load(*store_, ShardId(shard), layout.shards[shard]);
-    if (!outbox) co_return Error{Errc::kCorrupt, "the outbox is damaged, too: " + outbox.error().context};
+asio::awaitable<RegionServer::Renewal> RegionServer::renew(const RegionCore::Place& place) {
+  for (const Family family : kFamilies) {
+    if (std::ranges::find(kReplicaFamilies, family) != kReplicaFamilies.end()) continue;
+    if (const Result<void> kept = store_->verify(family); !kept) {
+      fail(kept.error(), advice(kept.error().code));
+      co_return Renewal::kStops;
+    }
   }
-  std::vector<Epoch> epochs;
-  for (std::uint32_t shard = 0; shard < layout.shards.size(); ++shard) {
-    epochs.push_back(place.records[shard].record.epoch);
-    if (place.records[shard].revision == Revision()) continue;
-    const Result<Epoch> left = co_await leave(ShardId(shard));
-    if (!left) co_return left.error();
-    epochs.back() = *left;
+  const Result<std::vector<Epoch>> left = co_await leave_sets(place);
+  if (!left && left.error().code == Errc::kConflict) {
+    log::warning("boot", "the data directory is damaged, and " + left.error().context +
+                             ": goes on with what it has, until another region is in sync when it starts");
+    co_return Renewal::kAlone;
   }
-  for (const Family family : kReplicaFamilies) {
-    if (Result<void> cleared = store_->clear(family); !cleared) co_return cleared;
+  if (!left) co_return Renewal::kStops;
+  const Incarnation next(std::max(net::wall_microseconds(), place.replica.value() + 1));
+  if (const Result<void> dropped = drop_replicas(*left, next); !dropped) {
+    fail_disk(dropped.error());
+    co_return Renewal::kStops;
   }
-  if (Result<void> resumed = store_->resume_compactions(); !resumed) co_return resumed;
-  const Incarnation replica(std::max(net::wall_microseconds(), place.replica.value() + 1));
-  if (Result<void> written = store_->write(renewed(epochs, replica)); !written) co_return written;
-  std::error_code ignored;
-  std::filesystem::remove(damage_mark(), ignored);
   log::warning("boot", "the data directory was damaged: this region left the in-sync sets, kept its outbox, and "
                        "reloads from the other regions");
-  co_return Result<void>();
+  co_return Renewal::kDone;
 }
 
-// The shard's in-sync set; the control store may take its time.
-asio::awaitable<Result<Epoch>> RegionServer::leave(ShardId shard) {
-  for (;;) {
-    const Result<Epoch> left = co_await leave_set(*control_, shard, self());
-    if (left || left.error().code == Errc::kConflict) co_return left;
+// All of them or, as far as this process can know, none. Returns the epochs in which the shards are then. Errors:
+// kConflict: no other region is in sync with one of them; kClosed: the server stops.
+asio::awaitable<Result<std::vector<Epoch>>> RegionServer::leave_sets(const RegionCore::Place& place) {
+  for (std::uint32_t shard = 0; shard < place.records.size(); ++shard) {
+    const auto left = left_by(self(), ShardId(shard), place.records[shard].record);
+    if (!left) co_return left.error();
+  }
+  std::vector<Epoch> epochs;
+  while (epochs.size() < place.records.size()) {
+    const HeldRecord& held = place.records[epochs.size()];
+    Result<Epoch> left = held.record.epoch;
+    const ShardId shard(static_cast<std::uint32_t>(epochs.size()));
+    if (held.revision != Revision()) left = co_await leave_set(*control_, shard, self());
+    if (left) {
+      epochs.push_back(*left);
+      continue;
+    }
+    if (left.error().code == Errc::kConflict) co_return left.error();
     waits_for("the control store, to leave the in-sync sets: " + left.error().to_string());
     const Result<void> slept = co_await net::sleep_for(kRetry);
     if (!slept) co_return slept.error();
   }
+  co_return epochs;
 }
 
-// Beside the store, which may refuse writes when damage is found; the next start reads it.
+Result<void> RegionServer::drop_replicas(const std::vector<Epoch>& epochs, Incarnation next) {
+  if (Result<void> renamed = store_->write(replica_renamed(next)); !renamed) return renamed;
+  for (const Family family : kReplicaFamilies) {
+    if (Result<void> cleared = store_->clear(family); !cleared) return cleared;
+  }
+  if (Result<void> resumed = store_->resume_compactions(); !resumed) return resumed;
+  if (Result<void> dropped = store_->write(replica_dropped(epochs)); !dropped) return dropped;
+  std::error_code error;
+  std::filesystem::remove(damage_mark(), error);
+  if (error) log::warning("boot", "remove " + damage_mark().string() + ", or the next start reloads everything again");
+  return {};
+}
+
 std::filesystem::path RegionServer::damage_mark() const {
   return config_.data_directory(own_.name) / "DAMAGED";
+}
+
+void RegionServer::mark_damaged(const Error& why) const {
+  std::ofstream mark(damage_mark());
+  if (!(mark << why.to_string() << std::endl)) log::warning("boot", damage_mark().string() + " cannot be written");
 }
 
 // Tells the core what the control store holds, now and at every change.

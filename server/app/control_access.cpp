@@ -104,7 +104,7 @@ asio::awaitable<Result<Epoch>> leave_set(ControlStore& store, ShardId shard, Reg
   Change change = [&](ByteView held) -> Result<Bytes> {
     const Result<ShardRecord> record = ShardRecord::decode(held);
     if (!record) return record.error();
-    const Result<ShardRecord> left = leave(*record, shard, self);
+    const Result<ShardRecord> left = left_by(self, shard, *record);
     if (!left) return left.error();
     epoch = left->epoch;
     return left->encode();

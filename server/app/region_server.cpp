@@ -221,13 +221,26 @@ void RegionServer::fail(const Error& why, const std::string& fix) {
 
 void RegionServer::fail_disk(const Error& why) {
   if (why.code != Errc::kCorrupt) return fail(why);
-  std::ofstream(damage_mark()) << why.to_string() << '\n';
+  mark_damaged(why);
   fail(why, "; start it again: it reloads from the other regions and keeps what only this one has");
 }
 
-std::string RegionServer::move_away() const {
-  return "; move " + config_.data_directory(own_.name).string() +
-         " away and start again: it reloads from the other regions, what only this region held is lost";
+// What an operator can do where this process cannot help itself.
+std::string RegionServer::advice(Errc code) const {
+  const std::string directory = config_.data_directory(own_.name).string();
+  switch (code) {
+    case Errc::kCorrupt:
+      return "; move " + directory +
+             " away and start again: it reloads from the other regions, what only this region held is lost";
+    case Errc::kConflict:
+      return "; put back a copy of " + directory +
+             ", or begin a new run with a model that was exported (godwit model import)";
+    case Errc::kInternal:
+      return "; start the build that wrote it, or make the file " + damage_mark().string() +
+             " and start again: it reloads from the other regions and keeps what only this one has";
+    default:
+      return "";
+  }
 }
 
 // ---- conversations
@@ -363,6 +376,9 @@ void RegionServer::on_notice(const Notice& notice) {
       return log::warning("shard", shard + ": " + notice.text);
     case Notice::Kind::kModeChanged:
       return log::info("shard", shard + ": mode " + notice.text);
+    case Notice::Kind::kDamaged:
+      log::error("shard", shard + ": " + notice.text + "; at its next start this server reloads from the others");
+      return mark_damaged({Errc::kCorrupt, notice.text});
     case Notice::Kind::kRestored:
     case Notice::Kind::kPromoted:
     case Notice::Kind::kDeposed:

@@ -67,9 +67,13 @@ class RegionServer final : public http::AdminService {
   asio::awaitable<std::unique_ptr<RegionCore>> open_core(const Manifest& manifest, Incarnation incarnation);
   asio::awaitable<bool> take_epochs(RegionCore::Place& place);
   asio::awaitable<Result<void>> try_epochs(RegionCore::Place& place);
-  asio::awaitable<Result<void>> renew(const RegionCore::Place& place, const Layout& layout);
-  asio::awaitable<Result<Epoch>> leave(ShardId shard);
+  enum class Renewal : std::uint8_t { kDone, kAlone, kStops };
+  asio::awaitable<Renewal> renew(const RegionCore::Place& place);
+  asio::awaitable<Result<std::vector<Epoch>>> leave_sets(const RegionCore::Place& place);
+  Result<void> drop_replicas(const std::vector<Epoch>& epochs, Incarnation next);
+  // A file that says that damage was found. Beside the store, which may refuse writes then; the next start reads it.
   std::filesystem::path damage_mark() const;
+  void mark_damaged(const Error& why) const;
   asio::awaitable<void> follow_control();
   void tell(const ControlReply& reply);
   asio::awaitable<void> tick_control();
@@ -88,7 +92,7 @@ class RegionServer final : public http::AdminService {
   void on_notice(const Notice& notice);
   void fail(const Error& why, const std::string& fix = "");
   void fail_disk(const Error& why);
-  std::string move_away() const;
+  std::string advice(Errc code) const;
   asio::awaitable<void> shut_down();
   wire::Welcome welcome() const;
   std::vector<http::ReadinessCheck> readiness(bool core_open) const;

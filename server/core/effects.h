@@ -32,7 +32,7 @@ struct Send {
 struct Notice {
   enum class Kind : std::uint8_t {
     kCommitted, kApplied, kLate, kClipped, kRefused, kOverloaded, kDuplicate, kStaleEpoch, kForked, kModeChanged,
-    kSnapshotDone, kPromoted, kDeposed, kInSync, kRestored,
+    kSnapshotDone, kPromoted, kDeposed, kInSync, kRestored, kDamaged,
   };
   Kind kind;
   ShardId shard;

@@ -121,7 +121,8 @@ class Replay {
       if (header.version <= block_versions_[block]) continue;
       const BlockUpdate& update = header.blocks[block];
       if (own) {
-        if (update.codec.id == CodecId::kNone) return differs(header.version, block, "the replayed update");
+        if (update.codec.id == CodecId::kNone)
+          return corrupt("version " + to_string(header.version) + " block " + std::to_string(block) + " has no codec");
         const Result<Bytes> again = out_.state.step_block(header, inputs, block, update.codec);
         if (!again) return corrupt(again.error().context);
         if (*again != *entry.payloads[block])
@@ -147,9 +148,11 @@ class Replay {
                                       " is not kept here (any more)"};
   }
 
+  // What a disk damages is found by checksums: this was computed otherwise.
   Error differs(Version version, std::uint32_t block, const std::string& what) const {
-    return corrupt(what + " of version " + to_string(version) + " block " + std::to_string(block) +
-                   " differs from the log");
+    return Error{Errc::kInternal, "shard " + to_string(shard()) + ": " + what + " of version " + to_string(version) +
+                                      " block " + std::to_string(block) +
+                                      " differs from the log: another build, or a machine that computes otherwise"};
   }
 
   // Exactly those that the entry names: a commit that a crash cut short may have left more under

@@ -18,7 +18,8 @@ struct Recovered {
   std::uint64_t replayed = 0;  // versions
 };
 
-// `leads`: this region, if it leads the shard. Errors: kCorrupt naming shard, version, block and what was lost.
+// `leads`: this region, if it leads the shard. Errors: kCorrupt naming shard, version, block and what was lost;
+// kInternal: replaying gives other bytes than the log states.
 Result<Recovered> recover_shard(const StoreReader& store, ShardId shard, const ShardLayout& layout,
                                 std::optional<RegionId> leads);
 

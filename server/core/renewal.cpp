@@ -6,7 +6,7 @@
 
 namespace godwit {
 
-Result<ShardRecord> leave(const ShardRecord& record, ShardId shard, RegionId self) {
+Result<ShardRecord> left_by(RegionId self, ShardId shard, const ShardRecord& record) {
   if (!record.in_sync.contains(self)) return record;
   std::optional<ShardRecord> led_by_another = record.without(self);
   if (!led_by_another) {
@@ -19,15 +19,20 @@ Result<ShardRecord> leave(const ShardRecord& record, ShardId shard, RegionId sel
   return next;
 }
 
-Batch renewed(const std::vector<Epoch>& epochs, Incarnation replica) {
+Batch replica_renamed(Incarnation next) {
+  Batch batch;
+  batch.put(Family::kMeta, records::meta_key('r'), records::encode_u64(next.value()));
+  batch.sync = true;
+  return batch;
+}
+
+Batch replica_dropped(const std::vector<Epoch>& epochs) {
   Batch batch;
   for (std::uint32_t shard = 0; shard < epochs.size(); ++shard) {
     for (const char table : {'p', 's', 'c'}) batch.erase(Family::kMeta, records::meta_key(table, ShardId(shard)));
-    // An older leader stays refused; the one that was stored may be what is damaged.
-    batch.put(Family::kMeta, records::meta_key('e', ShardId(shard)),
-              records::encode_u64(epochs[shard].value()));
+    // An older leader stays refused, whatever is left of the epoch that was stored.
+    batch.put(Family::kMeta, records::meta_key('e', ShardId(shard)), records::encode_u64(epochs[shard].value()));
   }
-  batch.put(Family::kMeta, records::meta_key('r'), records::encode_u64(replica.value()));
   batch.sync = true;
   return batch;
 }

@@ -2,8 +2,9 @@
 // the in-sync sets, drops the replicas of all its shards, and follows as a newcomer. What only this region has
 // stays: the outbox, the journal, and the table of what its workers pushed.
 //
-// In this order: leave() in the place of every shard's record; kReplicaFamilies are emptied; renewed(). After a crash
-// in between it is done again from the first step on.
+// In this order: every shard's record as left_by() says; replica_renamed(); kReplicaFamilies are emptied, as they are
+// listed; replica_dropped(). After a crash in between it is done again from the first step on: what is left of the
+// replicas either does not recover, or is that of no member, since its name is new.
 #pragma once
 
 #include <array>
@@ -16,10 +17,13 @@ namespace godwit {
 inline constexpr std::array kReplicaFamilies = {Family::kLog, Family::kInputs, Family::kPushes, Family::kSnapshot};
 
 // The record without this region, led by another member if this one leads. Errors: kConflict: nobody else is one.
-Result<ShardRecord> leave(const ShardRecord& record, ShardId shard, RegionId self);
+Result<ShardRecord> left_by(RegionId self, ShardId shard, const ShardRecord& record);
 
-// `epochs`: of the shards' records, in order. `replica`: above every name that the region's replicas had.
-Batch renewed(const std::vector<Epoch>& epochs, Incarnation replica);
+// `next`: above every name that the region's replicas had.
+Batch replica_renamed(Incarnation next);
+
+// `epochs`: of the shards' records, in order.
+Batch replica_dropped(const std::vector<Epoch>& epochs);
 
 // Under which name the region's replicas stand in the in-sync sets: that of their last renewal, or else of the data
 // directory. Errors: kCorrupt, kIo.

@@ -82,6 +82,7 @@ void Replication::pump(Effects& effects) {
         follower.sent >= state_.version())
       continue;
     const Result<std::optional<Entry>> entry = log_.find(follower.sent.next());
+    if (!entry) effects.notice(Notice::Kind::kDamaged, state_.shard(), entry.error().to_string());
     if (!entry || !*entry) {
       install(region, effects);
       continue;
@@ -128,7 +129,11 @@ bool Replication::drained() const {
 
 void Replication::install(RegionId region, Effects& effects) {
   Result<Snapshot> snapshot = make_snapshot(state_, store_, true);
-  if (!snapshot) return;  // corrupt store: the notice comes from recovery, nothing is served
+  if (!snapshot) {  // it cannot follow until it asks again
+    effects.notice(Notice::Kind::kDamaged, state_.shard(), snapshot.error().to_string());
+    followers_[region].connected = false;
+    return;
+  }
   followers_[region].sent = state_.version();
   effects.send(region, Install{state_.shard(), epoch_, watermark_, std::move(*snapshot)});
 }

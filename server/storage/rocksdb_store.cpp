@@ -412,6 +412,22 @@ Result<void> RocksDbStore::write(const Batch& batch) {
   return impl_->write(out, batch.sync, batch.sync ? "synced write" : "write");
 }
 
+Result<void> RocksDbStore::verify(Family family) const {
+  std::vector<rocksdb::LiveFileMetaData> files;
+  impl_->database->GetLiveFilesMetaData(&files);
+  rocksdb::Options options;
+  if (impl_->env) options.env = impl_->env.get();
+  for (const rocksdb::LiveFileMetaData& file : files) {
+    if (file.column_family_name != name(family)) continue;
+    rocksdb::SstFileReader reader(options);
+    const std::string path = file.db_path + file.name;
+    rocksdb::Status status = reader.Open(path);
+    if (status.ok()) status = reader.VerifyChecksum();
+    if (!status.ok()) return error_of(status, path);
+  }
+  return {};
+}
+
 Result<void> RocksDbStore::clear(Family family) {
   if (std::optional<Error> error = impl_->latch->error()) return std::move(*error);
   rocksdb::ColumnFamilyHandle*& handle = impl_->handles[index_of(family)];

@@ -48,7 +48,7 @@ class SmallDisk {
   bool mounted_ = false;
 };
 
-cli::InitFlags plan() {
+cli::InitFlags three_regions() {
   cli::InitFlags plan;
   plan.regions = "3";
   plan.shards = 2;
@@ -102,7 +102,7 @@ class DiskTest : public ::testing::Test {
     for (const std::string& word : words) EXPECT_NE(log.find(word), std::string::npos) << word << "\n" << log;
   }
 
-  LocalCluster cluster_{plan()};
+  LocalCluster cluster_{three_regions()};
 };
 
 TEST_F(DiskTest, AServerWhoseDiskIsFullSaysSoAndGoesOnWhenThereIsSpace) {
@@ -180,6 +180,30 @@ TEST_F(DiskTest, ALeaderThatFoundDamageComesBackAsAFollower) {
   ASSERT_TRUE(grows_by(3)) << cluster_.logs();
   settle();
   expect_nothing_is_missing();
+}
+
+// Nobody could give it back what it would drop.
+TEST(LoneServer, ThatFoundDamageGoesOnWithWhatItHas) {
+  cli::InitFlags plan = three_regions();
+  plan.regions = "1";
+  LocalCluster cluster(plan);
+  const std::string& region = cluster.region(0);
+  const auto reaches = [&](std::uint64_t version) {
+    return eventually(kLimit, [&] {
+      const auto shards = cluster.shards(region);
+      return !shards.empty() && shards.front().version >= version;
+    });
+  };
+  cluster.start_servers();
+  cluster.start_worker(region);
+  ASSERT_TRUE(reaches(3)) << cluster.logs();
+  EXPECT_EQ(cluster.stop_server(region), 0);
+  const fs::path mark = cluster.config().data_directory(region) / "DAMAGED";
+  std::ofstream(mark) << "corrupt: a table\n";
+  cluster.start_server(region);
+  EXPECT_TRUE(reaches(6)) << cluster.logs();
+  EXPECT_NE(cluster.server_log(region).find("goes on with what it has"), std::string::npos) << cluster.logs();
+  EXPECT_TRUE(fs::exists(mark));
 }
 
 }  // namespace

@@ -97,6 +97,7 @@ void ServerNode::open() {
     return world_.sim.fail("server " + to_string(region_) +
                            " cannot recover: " + opened.error().to_string());
   core_ = std::move(*opened);
+  rotten_ = false;
   world_.sim.record("server starts", region_.value(), life_);
   if (std::exchange(ever_started_, true)) world_.ledger.on_recovered(region_, *core_, *store_);
   enqueue([](RegionCore& core, TimePoint now) { return core.start(now); });
@@ -203,7 +204,7 @@ bool ServerNode::flip_byte() {
 void ServerNode::renew(ShardId shard) {
   if (shard.value() == place_.records.size()) return drop_replicas();
   HeldRecord& held = place_.records[shard.value()];
-  const Result<ShardRecord> next = leave(held.record, shard, region_);
+  const Result<ShardRecord> next = left_by(region_, shard, held.record);
   if (!next) return world_.sim.fail("a rotten disk cannot be renewed: " + next.error().to_string());
   if (held.revision == Revision() || *next == held.record) return renew(shard.next());
   ask(swap_record(shard, *next, held.revision), [this, shard, next = *next](const ControlReply& reply) {
@@ -214,16 +215,20 @@ void ServerNode::renew(ShardId shard) {
 }
 
 void ServerNode::drop_replicas() {
-  Batch all;
-  for (const Family family : kReplicaFamilies) all.erase_range(family, Bytes(), Bytes(64, std::byte{0xff}));
-  if (!store_->write(all)) return;
-  if (world_.sim.random().chance(0.2)) {
-    store_->crash(world_.sim.random());
+  Random& random = world_.sim.random();
+  if (!store_->write(replica_renamed(newest_))) return;
+  for (const Family family : kReplicaFamilies) {
+    Batch all;
+    all.erase_range(family, Bytes(), Bytes(64, std::byte{0xff}));
+    if (!store_->write(all)) return;
+    if (!random.chance(0.1)) continue;
+    store_->crash(random);
+    damaged_ = random.chance(0.5);  // else the mark was not on the disk yet
     return read_records();
   }
   std::vector<Epoch> epochs;
   for (const HeldRecord& held : place_.records) epochs.push_back(held.record.epoch);
-  if (!store_->write(renewed(epochs, newest_))) return;
+  if (!store_->write(replica_dropped(epochs))) return;
   ++world_.sim.counters()[Count::kRenewals];
   rotten_ = damaged_ = false;
   read_records();
