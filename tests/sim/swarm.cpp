@@ -71,7 +71,7 @@ FaultRates fault_rates(Dice& dice, bool servers_may_crash) {
   FaultRates faults;
   if (dice.chance(0.05)) return faults;  // a calm run
   faults.mean_interval = dice.millis(250, 1500);
-  faults.server_crashes = servers_may_crash && dice.chance(0.5);
+  faults.server_crashes = servers_may_crash && dice.chance(0.75);
   faults.crashes_in_writes = servers_may_crash && dice.chance(0.4);
   faults.disk_failures = servers_may_crash && dice.chance(0.25);
   faults.disks_lost = dice.chance(0.3);
