@@ -2,6 +2,8 @@
 // region proposes itself.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "server/core/recovery.h"
 #include "server/core/succession.h"
 #include "tests/unit/core/bench.h"
@@ -16,6 +18,7 @@ constexpr Incarnation kDisk{7};  // what Bench gives to every region
 
 class FailoverTest : public ::testing::Test {
  protected:
+  explicit FailoverTest(AckClass ack = test::small_settings().ack) : bench_(settings(ack), 3) {}
   void SetUp() override {
     bench_.begin(filled(1));
     for (std::uint32_t region = 0; region < 3; ++region) bench_.join(region, region + 1);
@@ -26,9 +29,14 @@ class FailoverTest : public ::testing::Test {
     for (std::uint32_t region = 0; region < 3; ++region) push(region);
   }
   void push(std::uint32_t region) {
+    ++made_[region];
+    repeat(region);
+  }
+  // The push that was made last.
+  void repeat(std::uint32_t region) {
     test::PushParts parts;
     parts.worker = region + 1;
-    parts.sequence = ++made_[region];
+    parts.sequence = made_[region];
     parts.round = round_;
     parts.steps = 20;
     bench_.push(region, parts, filled(0.1F * static_cast<float>(region + 1)));
@@ -47,14 +55,15 @@ class FailoverTest : public ::testing::Test {
       if (other != region) bench_.heal(region, other);
     }
   }
-  static RunSettings settings() {
+  static RunSettings settings(AckClass ack) {
     RunSettings settings = test::small_settings();
+    settings.ack = ack;
     settings.nesterov_steps_min = 2;
     settings.snapshot_versions = 2;
     return settings;
   }
 
-  Bench bench_{settings(), 3};
+  Bench bench_;
   std::uint64_t round_ = 0;
   std::uint64_t made_[3] = {0, 0, 0};
 };
@@ -115,6 +124,37 @@ TEST_F(FailoverTest, WhatOnlyTheOldLeaderHasIsTruncatedAndOfferedAgain) {
   const auto named = bench_.store(1).get(
       Family::kPushes, records::push_key(ShardId(), {WorkerId(1), Incarnation(1), SequenceNo(1)}));
   ASSERT_TRUE(named && *named);
+}
+
+class CommittedFailoverTest : public FailoverTest {
+ protected:
+  CommittedFailoverTest() : FailoverTest(AckClass::kCommitted) {}
+  std::size_t acknowledgements() {
+    const std::vector<Message> replies = bench_.take_replies();
+    return static_cast<std::size_t>(std::count_if(replies.begin(), replies.end(), [](const Message& message) {
+      const auto* reply = std::get_if<PushReply>(&message);
+      return reply != nullptr && reply->outcome == PushOutcome::kAcknowledged;
+    }));
+  }
+};
+
+TEST_F(CommittedFailoverTest, WhatATruncatedEntryNamedIsAcknowledgedWhenItIsNamedAgain) {
+  isolate(0);
+  bench_.take_replies();
+  ++round_;
+  push(0);
+  bench_.pass(milliseconds(600));
+  EXPECT_EQ(acknowledgements(), 1U) << "committed, in this replica";
+  bench_.wish(1);
+  bench_.hold_offers(true);
+  return_of(0);
+  EXPECT_EQ(hash(0), hash(1)) << "its own version is gone";
+  bench_.take_replies();
+  repeat(0);  // the answer was lost with a connection
+  EXPECT_EQ(acknowledgements(), 0U);
+  bench_.hold_offers(false);
+  for (int i = 0; i < 2; ++i) bench_.pass(milliseconds(600));  // it arrives; the grace of its round
+  EXPECT_EQ(acknowledgements(), 1U);
 }
 
 TEST_F(FailoverTest, AnOlderLeadersWordsChangeNothing) {
