@@ -52,7 +52,8 @@ docker/install-packages.sh || exit 2
 base="$PWD/build/mutants"
 logs="$base/logs"
 limit=300  # seconds for one test
-shares="$(nproc)"  # one mutant is a compiler and a test, one after the other: as many as processors at a time
+shares="$(nproc)"  # a mutant is a compiler and a test, one after the other: as many as processors at a time
+((shares <= 4)) || shares=4  # each is a copy that is built
 mkdir -p "$logs"
 exec 9>"$base/lock"
 flock -n 9 || { echo "run.sh: another run is using $base" >&2; exit 2; }
