@@ -55,7 +55,7 @@ class FakeService final : public AdminService {
   }
   void model(ModelRequest request, Callback<Result<SharedBytes>> done) override {
     asked_model = request;
-    answer([this, done] { done(model_file); });
+    answer([this, done] { done(model_file()); });
   }
   void checkpoints(Callback<Result<CheckpointsReport>> done) override {
     answer([this, done] { done(CheckpointsReport{"us-west", {checkpoint}}); });
@@ -98,13 +98,17 @@ class FakeService final : public AdminService {
     }
     for (const auto& answer : answers) answer();
   }
+  // Also while the server runs.
+  void set_model(Result<SharedBytes> file) {
+    const std::lock_guard lock(mutex_);
+    model_file_ = std::move(file);
+  }
   std::size_t held() const {
     const std::lock_guard lock(mutex_);
     return held_.size();
   }
 
   StatusReport report = sample_status();
-  Result<SharedBytes> model_file = share(Bytes(10));
   ShardId shard{1};  // the only one
   Hash entry_hash{0xabc};
   Hash block_hash{1};
@@ -128,7 +132,13 @@ class FakeService final : public AdminService {
     held_.push_back(std::move(answer));
   }
 
-  mutable std::mutex mutex_;  // guards held_
+  Result<SharedBytes> model_file() {
+    const std::lock_guard lock(mutex_);
+    return model_file_;
+  }
+
+  mutable std::mutex mutex_;  // guards the two below
+  Result<SharedBytes> model_file_ = share(Bytes(10));
   std::vector<std::function<void()>> held_;
 };
 

@@ -159,11 +159,11 @@ TEST_F(HttpServerTest, ASlowReaderIsDropped) {
   HttpOptions options;
   options.write_deadline = milliseconds(100);
   start(options);
-  service.model_file = share(Bytes(64U << 20U));
+  service.set_model(share(Bytes(64U << 20U)));
   Client slow(server->port());
   slow.send(request("/api/v1/run/model"));
   // Until it is dropped, its export is the only one; then the next one may start.
-  service.model_file = share(Bytes(100));
+  service.set_model(share(Bytes(100)));
   std::string answer;
   while (!answer.starts_with("HTTP/1.1 200")) answer = ask(request("/api/v1/run/model"));
   EXPECT_LT(slow.read_all().size(), 64U << 20U);
@@ -173,7 +173,7 @@ TEST_F(HttpServerTest, ALargeModelArrivesWhole) {
   start();
   Bytes model(5'000'001);
   for (std::size_t i = 0; i < model.size(); ++i) model[i] = static_cast<std::byte>(i % 251);
-  service.model_file = share(model);
+  service.set_model(share(model));
   const std::string answer = ask(request("/api/v1/run/model"));
   EXPECT_TRUE(answer.ends_with(text(model)));
 }

@@ -113,9 +113,9 @@ TEST_F(RouterTest, OneModelExportAtATime) {
 }
 
 TEST_F(RouterTest, AnExportThatFailsFreesThePlace) {
-  service.model_file = Error{Errc::kUnavailable, "no model yet"};
+  service.set_model(Error{Errc::kUnavailable, "no model yet"});
   EXPECT_EQ(ask(get("/api/v1/run/model")).status, 503);
-  service.model_file = share(Bytes(1));
+  service.set_model(share(Bytes(1)));
   EXPECT_EQ(ask(get("/api/v1/run/model")).status, 200);
 }
 
