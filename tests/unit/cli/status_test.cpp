@@ -195,10 +195,10 @@ TEST_F(StatusTest, AReplicaThatNeverArrivesTimesOut) {
 }
 
 TEST_F(StatusTest, TheModelIsExportedWhole) {
-  us_west.service.model_file = Error{Errc::kUnavailable, "no model yet"};
+  us_west.service.set_model(Error{Errc::kUnavailable, "no model yet"});
   Bytes model(3'000'001);
   for (std::size_t i = 0; i < model.size(); ++i) model[i] = static_cast<std::byte>(i % 253);
-  eu.service.model_file = share(model);
+  eu.service.set_model(share(model));
   const auto file = folder() / "model.safetensors";
   EXPECT_EQ(run({"model", "export", file.string()}), 0) << error.str();
   std::ifstream in(file, std::ios::binary);
@@ -209,12 +209,12 @@ TEST_F(StatusTest, TheModelIsExportedWhole) {
 
 TEST_F(StatusTest, AnExportThatFailsLeavesNoFile) {
   for (Server* server : {&us_west, &eu})
-    server->service.model_file = Error{Errc::kUnavailable, "no model yet"};
+    server->service.set_model(Error{Errc::kUnavailable, "no model yet"});
   const auto file = folder() / "model.safetensors";
   EXPECT_EQ(run({"model", "export", file.string()}), 3);
   EXPECT_THAT(error.str(), HasSubstr("no model yet"));
   EXPECT_FALSE(std::filesystem::exists(file));
-  eu.service.model_file = share(Bytes(10));
+  eu.service.set_model(share(Bytes(10)));
   EXPECT_EQ(run({"model", "export", (folder() / "no" / "such" / "folder").string()}), 1);
 }
 
