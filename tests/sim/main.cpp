@@ -15,7 +15,8 @@ int main(int argc, char** argv) {
   CLI::Option* const how_many = app.add_option("--seeds", seeds, "how many seeds from there on (default 1)")
                                     ->check(CLI::PositiveNumber);
   CLI::Option* const how_long =
-      app.add_option("--minutes", minutes, "stop after so many, however many seeds are left")->check(CLI::PositiveNumber);
+      app.add_option("--minutes", minutes, "stop after so many, however many seeds are left")
+          ->check(CLI::PositiveNumber);
   app.add_flag("--trace", trace, "print every event");
   app.add_flag("--keep-going", keep_going, "do not stop at the first seed that fails");
   try {

@@ -321,7 +321,11 @@ void ServerNode::write_next() {
     const Batch& batch = current_.writes[next_write_++];
     if (const Result<void> written = store_->write(batch); !written) {
       ++world_.sim.counters()[Count::kDiskFailures];
-      return crash();
+      const Batch refused = batch;
+      const std::uint64_t found = store_->crash_statistics().found_batches;
+      crash();
+      if (store_->crash_statistics().found_batches > found) world_.ledger.on_written(region_, refused, *store_);
+      return;
     }
     world_.ledger.on_written(region_, batch, *store_);
     check_watermarks();
