@@ -51,8 +51,8 @@ INSTANTIATE_TEST_SUITE_P(Seeds, SimulatedCluster, ::testing::Range<std::uint64_t
 
 // Each once found a mistake, in a core or in a check.
 TEST(Simulator, SeedsThatFoundSomethingPass) {
-  for (const std::uint64_t seed : {22ULL, 28'801ULL, 640ULL, 1644ULL, 10'003'977ULL, 20'001'416ULL, 20'011'494ULL, 20'017'052ULL,
-                                   20'025'085ULL, 20'038'697ULL, 40'034'147ULL, 40'043'660ULL})
+  for (const std::uint64_t seed : {22ULL, 28'801ULL, 640ULL, 1644ULL, 10'003'977ULL, 20'001'416ULL, 20'011'494ULL,
+                                   20'017'052ULL, 20'025'085ULL, 20'038'697ULL, 40'034'147ULL, 40'043'660ULL})
     EXPECT_EQ(run_seed(seed).failure, "");
 }
 
